@@ -1,0 +1,17 @@
+//! `Data`: what a type must be able to do to travel between steps. Nothing else.
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A type whose values travel between steps: stored as JSON, described by a schema, decoded by every consumer.
+///
+/// Never implemented by hand: every type that derives `Clone`, `Serialize`, `Deserialize` and `JsonSchema` is `Data`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot travel between steps",
+    label = "this type is not `Data`",
+    note = "derive Clone, serde::Serialize, serde::Deserialize and schemars::JsonSchema for it"
+)]
+pub trait Data: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static> Data for T {}

@@ -1,0 +1,1 @@
+//! One test a row of the closed table of page "Fingerprint".

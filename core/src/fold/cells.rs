@@ -1,0 +1,90 @@
+//! What the journal says about one concrete step.
+
+use crate::{digest::Digest, ids::Seq};
+
+/// Where a concrete step stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellStatus {
+    /// A call began; no outcome is recorded.
+    Started,
+    /// It succeeded.
+    Succeeded,
+    /// It failed.
+    Failed,
+    /// Its last attempt was closed without an outcome.
+    Interrupted,
+    /// Its question is open.
+    Asked,
+    /// Its question was answered.
+    Answered,
+    /// Its question was closed because it changed.
+    Superseded,
+    /// A decision was made: an arm, or a loop's flow.
+    Decided,
+}
+
+/// One concrete step, as recorded.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Where it stands.
+    pub status: CellStatus,
+    /// The fingerprint of the last request, or the digest the last decision was made from.
+    pub fingerprint: Digest,
+    /// The digest of the output, answer or decision.
+    pub output: Digest,
+    /// The generation of the last dispatch: how many causes had asked this step to run again.
+    pub generation: u32,
+    /// Attempts of that generation.
+    pub attempts: u32,
+    /// How many attempts in a row began and were never finished.
+    pub lost: u32,
+    /// The record that has the request.
+    pub request: Seq,
+    /// The record that has the outcome; equal to `request` while there is none.
+    pub outcome: Seq,
+    /// Other fingerprints that count as answered by the stored outcome.
+    pub accepted: Vec<Digest>,
+    /// The last cause opened at this step.
+    pub cause: Option<Seq>,
+    /// Whether that cause still asks it to run again.
+    pub rerun: bool,
+    /// Whether a failure may have acted before it failed.
+    pub may_have_acted: bool,
+    /// Whether its open question rests because its frame failed.
+    pub suspended: bool,
+}
+
+impl Cell {
+    pub(super) fn new(status: CellStatus, fingerprint: Digest, seq: Seq) -> Self {
+        Self {
+            status,
+            fingerprint,
+            output: Digest::ZERO,
+            generation: 0,
+            attempts: 0,
+            lost: 0,
+            request: seq,
+            outcome: seq,
+            accepted: Vec::new(),
+            cause: None,
+            rerun: false,
+            may_have_acted: false,
+            suspended: false,
+        }
+    }
+
+    /// Whether an outcome is recorded that stands until a journaled decision changes it.
+    pub fn finished(&self) -> bool {
+        matches!(self.status, CellStatus::Succeeded | CellStatus::Failed | CellStatus::Answered)
+    }
+
+    /// Whether `fingerprint` counts as the request this cell answers.
+    pub fn answers(&self, fingerprint: &Digest) -> bool {
+        self.fingerprint == *fingerprint || self.accepted.contains(fingerprint)
+    }
+
+    /// The generation of the next dispatch.
+    pub fn next_generation(&self) -> u32 {
+        self.generation + u32::from(self.rerun)
+    }
+}

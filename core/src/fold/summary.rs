@@ -1,0 +1,234 @@
+//! The small part of a run's state that lists are made of: its head, and what waits for a person.
+//! Cheap enough to be kept up to date with every record, also for runs nobody drives.
+
+use super::IllegalEvent;
+use crate::{
+    ids::{RunId, Seq},
+    journal::{Asked, CauseKind, EndKind, Event, Group, Kind, Record},
+    people::{Need, NeedKind},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Where a run stands, as far as its journal says. Whether it is *driven* is a fact of the live process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunStatus {
+    /// Not ended: running, waiting for people, or interrupted.
+    #[default]
+    Open,
+    /// Stopped for a person to decide.
+    Parked,
+    /// Ended with an output.
+    Completed,
+    /// Ended with a failure.
+    Failed,
+    /// Ended because somebody cancelled it.
+    Cancelled,
+}
+
+/// One line of the list of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// The run's id.
+    pub id: RunId,
+    /// The plan's name.
+    pub plan: String,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// When it began: milliseconds since 1970, UTC.
+    pub started: i64,
+    /// The time of its last record.
+    pub updated: i64,
+    /// The position of its last record.
+    pub records: u64,
+    /// Calls begun.
+    pub calls: u64,
+    /// Outcomes recorded as succeeded, answers included.
+    pub succeeded: u64,
+    /// Outcomes recorded as failed.
+    pub failed: u64,
+    /// What waits for a person.
+    pub needs: u64,
+}
+
+/// A run's head and needs, folded record by record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    head: Option<Head>,
+    needs: BTreeMap<(Seq, u32), Need>,
+    suspended: BTreeMap<(Seq, u32), Need>,
+}
+
+impl Summary {
+    /// The head; `None` before the first record.
+    pub fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
+    }
+
+    /// What waits for a person, oldest first, by record and position in it.
+    pub fn needs(&self) -> &BTreeMap<(Seq, u32), Need> {
+        &self.needs
+    }
+
+    /// Takes in one more record.
+    ///
+    /// # Errors
+    /// When it cannot follow.
+    pub fn apply(&mut self, seq: Seq, record: &Record) -> Result<(), IllegalEvent> {
+        let illegal = |why: &str| IllegalEvent::new(seq, record.header.kind, why);
+        if record.header.kind == Kind::RunStarted {
+            let Event::RunStarted(start) = record.event()? else {
+                return Err(illegal("a body of another kind"));
+            };
+            if self.head.is_some() || seq != Seq(1) {
+                return Err(illegal("a run begins once, with its first record"));
+            }
+            self.head = Some(Head {
+                id: start.id,
+                plan: start.plan,
+                status: RunStatus::Open,
+                started: record.header.time,
+                updated: record.header.time,
+                records: 1,
+                calls: 0,
+                succeeded: 0,
+                failed: 0,
+                needs: 0,
+            });
+            return Ok(());
+        }
+        let Some(head) = self.head.as_mut() else { return Err(illegal("the run has not begun")) };
+        if seq.0 != head.records + 1 {
+            return Err(illegal("a record is missing before it"));
+        }
+        if record.header.time < head.updated {
+            return Err(illegal("its time is before that of the record before it"));
+        }
+        head.records = seq.0;
+        head.updated = record.header.time;
+        match record.header.kind {
+            Kind::Started => head.calls += 1,
+            Kind::Succeeded => head.succeeded += 1,
+            Kind::Failed => head.failed += 1,
+            Kind::Asked
+            | Kind::Answered
+            | Kind::Superseded
+            | Kind::Parked
+            | Kind::DecisionMade
+            | Kind::Caused
+            | Kind::Ended => self.people(seq, record)?,
+            _ => {}
+        }
+        if let Some(head) = self.head.as_mut() {
+            head.needs = self.needs.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// The records that change what waits for people, or the status.
+    fn people(&mut self, seq: Seq, record: &Record) -> Result<(), IllegalEvent> {
+        let illegal = |why: &str| IllegalEvent::new(seq, record.header.kind, why);
+        let Some(head) = self.head.as_mut() else { return Err(illegal("the run has not begun")) };
+        match record.event()? {
+            Event::Asked(asked) => {
+                self.needs.insert((seq, 0), question(seq, record, asked));
+            }
+            Event::Answered(answer) => {
+                if self.needs.remove(&(answer.question, 0)).is_none() {
+                    return Err(illegal("the question it answers is not open"));
+                }
+                head.succeeded += 1;
+            }
+            Event::Superseded(closed) => match self.needs.remove(&(closed.question, 0)) {
+                Some(need) if closed.suspended => {
+                    self.suspended.insert((closed.question, 0), need);
+                }
+                Some(_) => {}
+                None if self.suspended.remove(&(closed.question, 0)).is_some() => {}
+                None => return Err(illegal("the question it closes is not open")),
+            },
+            Event::Parked(parked) => {
+                self.needs.retain(|_, need| matches!(need.kind, NeedKind::Review { .. }));
+                head.status = if parked.groups.is_empty() { RunStatus::Open } else { RunStatus::Parked };
+                for (index, group) in (0..).zip(parked.groups) {
+                    self.needs.insert((seq, index), parked_need(seq, record.header.time, group));
+                }
+            }
+            Event::DecisionMade(made) => {
+                let count = self.needs.len();
+                self.needs.retain(|_, need| about(&need.kind) != Some(made.about));
+                if self.needs.len() == count {
+                    return Err(illegal("nothing waits for this decision"));
+                }
+                if self.needs.values().all(|need| matches!(need.kind, NeedKind::Review { .. })) {
+                    head.status = RunStatus::Open;
+                }
+            }
+            Event::Caused(caused) => {
+                if caused.kind == CauseKind::Retry {
+                    self.needs.append(&mut self.suspended);
+                }
+                if head.status != RunStatus::Parked {
+                    head.status = RunStatus::Open;
+                }
+            }
+            Event::Ended(ended) => {
+                head.status = match ended.end {
+                    EndKind::Completed { .. } => RunStatus::Completed,
+                    EndKind::Failed { .. } => RunStatus::Failed,
+                    EndKind::Cancelled { .. } => RunStatus::Cancelled,
+                };
+                self.needs.retain(|_, need| matches!(need.kind, NeedKind::Review { .. }));
+                self.suspended.append(&mut self.needs);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What a decision about this need names; `None` for questions.
+pub(super) fn about(kind: &NeedKind) -> Option<crate::digest::Digest> {
+    match kind {
+        NeedKind::Review { .. } => None,
+        NeedKind::Conflict { difference, .. } | NeedKind::Dropped { difference, .. } => Some(*difference),
+        NeedKind::InDoubt { key, .. } => Some(*key),
+    }
+}
+
+fn question(seq: Seq, record: &Record, asked: Asked) -> Need {
+    let title = match &asked.request {
+        crate::request::Request::Ask(ask) => ask.title.clone(),
+        _ => asked.path.clone(),
+    };
+    Need {
+        id: seq,
+        path: asked.path,
+        title,
+        since: record.header.time,
+        kind: NeedKind::Review {
+            question: record.header.fingerprint,
+            schema: asked.schema,
+            choices: asked.choices,
+            many: asked.many,
+            shown: asked.shown,
+        },
+    }
+}
+
+fn parked_need(seq: Seq, time: i64, group: Group) -> Need {
+    let (path, title, kind) = match group {
+        Group::Conflict { path, difference, count, fields, examples, not_kept, .. } => {
+            let names: Vec<_> = fields.iter().map(|changed| changed.field.to_string()).collect();
+            let title = format!("{} changed since it was recorded", names.join(", "));
+            (path, title, NeedKind::Conflict { difference, count, fields, examples, not_kept })
+        }
+        Group::Dropped { path, difference, count, .. } => {
+            (path, "finished, and no longer in the plan".to_owned(), NeedKind::Dropped { difference, count })
+        }
+        Group::InDoubt { path, key, why, .. } => (path, why.clone(), NeedKind::InDoubt { key, why }),
+    };
+    Need { id: seq, path, title, since: time, kind }
+}

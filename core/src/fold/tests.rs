@@ -1,0 +1,1 @@
+//! The fold takes what can follow and refuses what cannot.

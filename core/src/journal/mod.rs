@@ -1,0 +1,13 @@
+//! The journal's wire form: what a record is, byte by byte. Types of their own, apart from what the program works with.
+
+mod event;
+mod header;
+mod record;
+
+pub use event::{
+    Accepted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Dropped, EndKind,
+    Ended, Event, Failed, Frozen, FrozenKeys, Group, Interrupted, Named, Opened, Parked, RunStarted, Started,
+    Succeeded, Superseded,
+};
+pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
+pub use record::{Record, WireError};

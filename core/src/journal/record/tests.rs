@@ -1,0 +1,1 @@
+//! Records keep what they are given; bytes that are no record are refused.

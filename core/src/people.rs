@@ -1,0 +1,158 @@
+//! People: who answered or decided, what they answered a review with, and what waits for them.
+
+use crate::{digest::Digest, fingerprint::Changed, ids::Seq};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How far an actor's name can be trusted. What a client says of itself is never authenticated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Trust {
+    /// Somebody at this machine; nobody said who.
+    #[default]
+    UnattributedLocal,
+    /// A name was given and not checked.
+    Claimed,
+}
+
+/// Who did something to a run, and through what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The name, as claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The channel, e.g. `terminal` or `api`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// The id of the message that carried it, in that channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// How far to believe it.
+    #[serde(default)]
+    pub trust: Trust,
+}
+
+impl Actor {
+    /// Somebody who says they are `name`.
+    pub fn claimed(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), trust: Trust::Claimed, ..Self::default() }
+    }
+
+    /// The same, through `channel`.
+    pub fn through(mut self, channel: impl Into<String>) -> Self {
+        self.channel = Some(channel.into());
+        self
+    }
+}
+
+/// What a person answers a review with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum ReviewAnswer<T> {
+    /// Take the value as it is.
+    Approve,
+    /// Ask for a revision; the feedback is never blank.
+    RequestChanges {
+        /// What should be different.
+        #[schemars(length(min = 1))]
+        feedback: String,
+    },
+    /// Approve this value instead.
+    Edit {
+        /// The edited value.
+        value: T,
+    },
+}
+
+/// What a review without a revision step can be answered with: there is nobody to request changes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum ApprovalAnswer<T> {
+    /// Take the value as it is.
+    Approve,
+    /// Approve this value instead.
+    Edit {
+        /// The edited value.
+        value: T,
+    },
+}
+
+/// Something a person must settle before a run can go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    /// Its id in the run: the position of the record that opened it.
+    pub id: Seq,
+    /// The path of the step it is about; for a conflict of several copies, the plan step's pattern.
+    pub path: String,
+    /// A line for a list.
+    pub title: String,
+    /// When it opened: milliseconds since 1970, UTC.
+    pub since: i64,
+    /// What it is.
+    pub kind: NeedKind,
+}
+
+/// The kinds of need.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "need", rename_all = "snake_case")]
+pub enum NeedKind {
+    /// A question or a review is open.
+    Review {
+        /// The fingerprint of the question: an answer names it.
+        question: Digest,
+        /// The blob that holds the answer's schema.
+        schema: Digest,
+        /// The blob that holds the list of choices, where there are choices.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        choices: Option<Digest>,
+        /// Whether several choices may be named.
+        #[serde(default)]
+        many: bool,
+        /// What the person is shown: names, and the blobs that hold the values.
+        shown: Vec<(String, Digest)>,
+    },
+    /// Finished steps differ from today's plan.
+    Conflict {
+        /// The id of this difference: a decision names it.
+        difference: Digest,
+        /// How many copies of the plan step differ.
+        count: u64,
+        /// The fields that differ.
+        fields: Vec<Changed>,
+        /// Up to three paths.
+        examples: Vec<String>,
+        /// Why it cannot be kept, where it cannot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_kept: Option<String>,
+    },
+    /// A finished plan step is not in today's plan.
+    Dropped {
+        /// The id of this difference.
+        difference: Digest,
+        /// How many copies of it are finished.
+        count: u64,
+    },
+    /// A call began and nobody knows how it ended.
+    InDoubt {
+        /// The idempotency key it began under.
+        key: Digest,
+        /// Why it is not simply run again.
+        why: String,
+    },
+}
+
+/// What a person decides about a need that is not a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Decision {
+    /// Run the step again, and what depends on it.
+    Rerun,
+    /// Keep the stored output: today's request counts as answered by it.
+    Keep,
+    /// Forget a finished step that the plan no longer has.
+    Drop,
+    /// Dispatch an in-doubt step again.
+    Retry,
+}

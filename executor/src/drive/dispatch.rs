@@ -1,0 +1,152 @@
+//! Dispatch: the only place that starts effects. Agent calls go to their runner, local steps to the blocking pool or the
+//! async runtime; how they end comes back as a message.
+
+use super::{
+    call::{agent, bounded},
+    driver::{Driver, Message},
+};
+use crate::{
+    compose::with_inputs,
+    runner::{AgentCall, Expect},
+    sweep::sweep,
+    walk::{At, CallEnd, guarded, panic_message},
+    workspace::Workspace,
+};
+use hermes_core::failure::{Failure, FailureClass};
+use hermes_plan::graph::{Agent, Call, Kind, LocalStep, Node, Prompt};
+use std::{sync::Arc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+impl Driver {
+    /// Begins the call of `at`, whose record is durable where it needs one.
+    pub(super) fn begin(&mut self, at: At) {
+        let program = Arc::clone(self.walk.program());
+        let node = program.graph.node(at.node);
+        match &node.kind {
+            Kind::Agent(agent) => self.begin_agent(at, node, agent),
+            Kind::Step(step) => self.begin_step(at, node, step),
+            _ => {}
+        }
+    }
+
+    fn begin_agent(&mut self, at: At, node: &Node, options: &Agent) {
+        let path = self.walk.path(at).to_string();
+        let Some(state) = self.walk.call_mut(at) else { return };
+        let prompt = state.prompt.take().unwrap_or_default();
+        let mut inputs = Vec::with_capacity(state.inputs.len());
+        for (input, value) in node.inputs.iter().zip(&state.inputs) {
+            match value.text() {
+                Ok(text) => inputs.push((input.name.clone(), text)),
+                Err(error) => {
+                    let failure = Failure::new(FailureClass::Undecodable, error.to_string());
+                    return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+                }
+            }
+        }
+        let text = match &options.prompt {
+            Prompt::Text(_) => with_inputs(&prompt, inputs.iter().map(|(name, text)| (name.as_str(), &**text))),
+            Prompt::Built { .. } => prompt,
+        };
+        let call = AgentCall {
+            run: self.id.to_string(),
+            path,
+            text,
+            inputs,
+            expect: if options.text { Expect::Text } else { Expect::Json(node.schema.clone()) },
+            tools: options.tools.clone(),
+            skills: options.skills.clone(),
+            model: options.model.clone(),
+            variant: options.variant.clone(),
+            isolation: options.isolation,
+            workspace: Workspace::new(self.shared.workspaces(), self.run.0, &state.cookie, options.isolation),
+            fingerprint: state.fingerprint,
+            idempotency_key: state.key,
+            cookie: state.cookie.clone(),
+            attempt: state.attempt,
+            deadline: options.timeout.map(|limit| Instant::now() + limit),
+            timeout: options.timeout,
+        };
+        let leftover = state.sweep.take();
+        let Some(runner) = self.shared.runner(options.runner.as_deref()) else {
+            let failure = Failure::new(FailureClass::NotBegun, "the executor has no such runner");
+            return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+        };
+        let cancel = self.token(at);
+        let check = Arc::clone(&options.check);
+        let place = node.at;
+        let messages = self.messages.clone();
+        tokio::spawn(async move {
+            if let Some(cookie) = leftover {
+                // What is left of an attempt that a crash interrupted must be gone before the next one begins.
+                let killed = tokio::task::spawn_blocking(move || sweep(&cookie)).await.unwrap_or_default();
+                if killed > 0 {
+                    tracing::info!(killed, path = %call.path, "ended what was left of an interrupted attempt");
+                }
+            }
+            let end = agent(&*runner, call, cancel, check, place).await;
+            // The driver is gone only when its run is: then nobody waits.
+            let _ = messages.send(Message::Finished(at, end));
+        });
+    }
+
+    fn begin_step(&mut self, at: At, node: &Node, step: &LocalStep) {
+        let Some(state) = self.walk.call_mut(at) else { return };
+        let values = std::mem::take(&mut state.inputs);
+        let cancel = self.token(at);
+        let messages = self.messages.clone();
+        let place = node.at;
+        let end = |result| match result {
+            Ok(value) => CallEnd::Done(value, None),
+            Err(failure) => CallEnd::Failed { failure, may_have_acted: true },
+        };
+        match (&step.call, step.timeout) {
+            (Call::Blocking(run), None) => {
+                let run = Arc::clone(run);
+                tokio::task::spawn_blocking(move || {
+                    let result = guarded(place, || run(&values));
+                    let _ = messages.send(Message::Finished(at, end(result)));
+                });
+            }
+            (Call::Blocking(run), timeout) => {
+                let run = Arc::clone(run);
+                tokio::spawn(async move {
+                    let call = tokio::task::spawn_blocking(move || guarded(place, || run(&values)));
+                    let result = match bounded(call, timeout, &cancel).await {
+                        Ok(Ok(result)) => result,
+                        Ok(Err(error)) => Err(Failure::new(FailureClass::Panicked, error.to_string())),
+                        Err(cut) => Err(cut.failure()),
+                    };
+                    let _ = messages.send(Message::Finished(at, end(result)));
+                });
+            }
+            (Call::Async(run), timeout) => {
+                let run = Arc::clone(run);
+                tokio::spawn(async move {
+                    let result = match bounded(async move { run(values).await }, timeout, &cancel).await {
+                        Ok(result) => result,
+                        Err(cut) => Err(cut.failure()),
+                    };
+                    let result = result.map_err(|failure| failure.located(place));
+                    let _ = messages.send(Message::Finished(at, end(result)));
+                });
+            }
+        }
+    }
+
+    fn token(&mut self, at: At) -> CancellationToken {
+        let token = CancellationToken::new();
+        if self.cancelled.is_some() {
+            token.cancel();
+        }
+        self.tokens.insert(at, token.clone());
+        token
+    }
+}
+
+/// What a panic that ended a thread said.
+pub(super) fn joined(error: tokio::task::JoinError) -> String {
+    match error.try_into_panic() {
+        Ok(panic) => panic_message(&*panic),
+        Err(error) => error.to_string(),
+    }
+}

@@ -1,0 +1,501 @@
+//! The driver of one run: checks, then goes; writes what the walk asks for, starts calls as permits are free, and ends
+//! when nothing more can move.
+
+use crate::{
+    error::DriveError,
+    executor::Shared,
+    ledger::{Append, LedgerError},
+    program::Program,
+    run::{Ending, RawOutcome},
+    walk::{At, CallEnd, ROOT, Settings, Then, Walk},
+    watch::RunEvent,
+};
+use hermes_core::{
+    digest::Digest,
+    failure::{Failure, FailureClass},
+    fold::{RunState, RunStatus},
+    ids::{RunId, RunNo, Seq},
+    journal::{CausesClosed, EndKind, Ended, Event, Group, Parked, Record},
+    people::{Actor, NeedKind},
+};
+use hermes_plan::graph::Graph;
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::JournalLookup;
+
+/// Rows handed to the writer and not durable yet: beyond that, nothing new is dispatched.
+const UNCOMMITTED: usize = 1024;
+
+/// What others tell a live run.
+pub(crate) enum Control {
+    /// A question was answered, durably.
+    Answered { question: Seq, seq: Seq, answer: Digest },
+    /// A decision was made, durably: the run is to be looked at anew.
+    Decided,
+    /// Cancel the run, and say when it is done.
+    Cancel { by: Actor, done: oneshot::Sender<()> },
+}
+
+pub(super) enum Message {
+    Finished(At, CallEnd),
+    Durable(Result<Seq, Arc<LedgerError>>),
+}
+
+/// What a drive is about.
+pub(crate) struct Drive {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) id: RunId,
+    pub(crate) run: RunNo,
+    pub(crate) graph: Arc<Graph>,
+    /// The digest of the input that was given with `start`.
+    pub(crate) input: Option<Digest>,
+    pub(crate) control: mpsc::UnboundedReceiver<Control>,
+}
+
+pub(super) struct Driver {
+    pub(super) shared: Arc<Shared>,
+    pub(super) id: RunId,
+    pub(super) run: RunNo,
+    pub(super) walk: Walk,
+    pub(super) messages: mpsc::UnboundedSender<Message>,
+    inbox: mpsc::UnboundedReceiver<Message>,
+    control: mpsc::UnboundedReceiver<Control>,
+    /// What follows from appends that are not durable yet, in order.
+    pending: VecDeque<Vec<(Then, Option<RunEvent>)>>,
+    pending_rows: usize,
+    permits: BTreeMap<At, OwnedSemaphorePermit>,
+    pub(super) tokens: BTreeMap<At, CancellationToken>,
+    pub(super) cancelled: Option<Actor>,
+    cancel_done: Vec<oneshot::Sender<()>>,
+    /// A decision was made: nothing new is dispatched, and once nothing runs the run is checked again.
+    anew: bool,
+}
+
+/// Drives a run until it ends, or until nothing but a person can move it.
+pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
+    let Drive { shared, id, run, graph, input, mut control } = drive;
+    loop {
+        let checked = {
+            let (shared, id, graph) = (Arc::clone(&shared), id.clone(), Arc::clone(&graph));
+            tokio::task::spawn_blocking(move || check(&shared, &id, run, graph, input))
+        };
+        let checked = checked.await.map_err(|error| DriveError::Broken(super::dispatch::joined(error)))??;
+        let walk = match checked {
+            Checked::Ended(outcome) => return Ok(*outcome),
+            Checked::Goes(walk) => *walk,
+        };
+        let (messages, inbox) = mpsc::unbounded_channel();
+        let driver = Driver {
+            shared: Arc::clone(&shared),
+            id: id.clone(),
+            run,
+            walk,
+            messages,
+            inbox,
+            control,
+            pending: VecDeque::new(),
+            pending_rows: 0,
+            permits: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            cancelled: None,
+            cancel_done: Vec::new(),
+            anew: false,
+        };
+        match driver.go().await? {
+            Went::Ended(outcome) => return Ok(outcome),
+            Went::Anew(back) => control = back,
+        }
+    }
+}
+
+enum Checked {
+    Ended(Box<RawOutcome>),
+    Goes(Box<Walk>),
+}
+
+enum Went {
+    Ended(RawOutcome),
+    Anew(mpsc::UnboundedReceiver<Control>),
+}
+
+/// Walks everything that recorded outcomes reach, and writes only what people decided, or what they have to decide.
+fn check(
+    shared: &Arc<Shared>,
+    id: &RunId,
+    run: RunNo,
+    graph: Arc<Graph>,
+    input: Option<Digest>,
+) -> Result<Checked, DriveError> {
+    let ledger = &shared.ledger;
+    let program = Arc::new(Program::new(graph));
+    loop {
+        let state = ledger.state(run)?;
+        fits(&state, &program.graph, id)?;
+        let lookup = Arc::new(JournalLookup { ledger: ledger.clone(), run });
+        let settings = Settings { crash_limit: shared.crash_limit };
+        let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
+        if let Some(input) = input {
+            walk.check_input(input);
+        }
+        walk.turn();
+        shared.count_compared(walk.counts().compared);
+        if let Some(why) = walk.broken() {
+            return Err(DriveError::Broken(why.to_owned()));
+        }
+        let append = |records| ledger.commit(run, shared.append(records));
+        if !walk.state().decisions.is_empty() {
+            let mut records = walk.apply_decisions();
+            records.push(parked(Vec::new()));
+            append(records)?;
+            continue;
+        }
+        if walk.differs() {
+            let groups = walk.groups();
+            if !already_parked(walk.state(), &groups) {
+                append(vec![parked(groups)])?;
+            }
+            return Ok(Checked::Ended(Box::new(outcome(shared, run, Ending::Parked, &walk)?)));
+        }
+        if let Some(ended) = walk.state().ended {
+            return recorded_end(shared, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
+        }
+        if walk.state().summary.head().is_some_and(|head| head.status == RunStatus::Parked) {
+            append(vec![parked(Vec::new())])?;
+            continue;
+        }
+        return Ok(Checked::Goes(Box::new(walk)));
+    }
+}
+
+/// Refuses a run of another plan, or of one that yields another type.
+fn fits(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
+    let Some(start) = &state.start else {
+        return Err(DriveError::Broken("the journal does not begin with the run's start".to_owned()));
+    };
+    if start.plan != graph.name() {
+        let (recorded, given) = (start.plan.clone(), graph.name().to_owned());
+        return Err(DriveError::OtherPlan { run: id.clone(), recorded, given });
+    }
+    if start.output_schema != graph.output().bare_id() {
+        return Err(DriveError::OtherOutput { run: id.clone(), given: graph.output().label().to_owned() });
+    }
+    Ok(())
+}
+
+fn parked(groups: Vec<Group>) -> Record {
+    Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &Event::Parked(Parked { groups }))
+}
+
+/// Whether the run is parked for exactly these groups: then nothing needs to be written again.
+fn already_parked(state: &RunState, groups: &[Group]) -> bool {
+    let listed: BTreeSet<Digest> = state
+        .summary
+        .needs()
+        .values()
+        .filter_map(|need| match need.kind {
+            NeedKind::Conflict { difference, .. } | NeedKind::Dropped { difference, .. } => Some(difference),
+            NeedKind::InDoubt { key, .. } => Some(key),
+            NeedKind::Review { .. } => None,
+        })
+        .collect();
+    let wanted: BTreeSet<Digest> = groups
+        .iter()
+        .map(|group| match group {
+            Group::Conflict { difference, .. } | Group::Dropped { difference, .. } => *difference,
+            Group::InDoubt { key, .. } => *key,
+        })
+        .collect();
+    listed == wanted
+}
+
+fn outcome(shared: &Shared, run: RunNo, ending: Ending, walk: &Walk) -> Result<RawOutcome, DriveError> {
+    let records = shared.ledger.records(run)?;
+    Ok(RawOutcome { ending, counts: walk.counts(), records })
+}
+
+/// What an ended run ended with: nothing is dispatched for it until it is retried.
+fn recorded_end(shared: &Shared, run: RunNo, walk: &Walk, ended: Seq) -> Result<RawOutcome, DriveError> {
+    let record = shared.ledger.record(run, ended)?;
+    let Event::Ended(end) = record.event().map_err(|error| DriveError::Broken(error.to_string()))? else {
+        return Err(DriveError::Broken(format!("record {ended} is not the run's end")));
+    };
+    let ending = match (end.end, walk.end()) {
+        (EndKind::Completed { .. }, Some(Ok((value, _)))) => Ending::Completed(value.clone()),
+        (EndKind::Completed { .. }, _) => {
+            return Err(DriveError::PlanGrew { steps: walk.unrecorded() });
+        }
+        (EndKind::Failed { failure }, _) => Ending::Failed(failure),
+        (EndKind::Cancelled { by }, _) => Ending::Cancelled(by),
+    };
+    outcome(shared, run, ending, walk)
+}
+
+impl Driver {
+    async fn go(mut self) -> Result<Went, DriveError> {
+        self.walk.go();
+        loop {
+            self.walk.turn();
+            if let Some(why) = self.walk.broken() {
+                return Err(DriveError::Broken(why.to_owned()));
+            }
+            self.dispatch();
+            self.cancel_what_was_asked();
+            if self.flush().await? {
+                continue;
+            }
+            if self.idle() {
+                match self.settle()? {
+                    Some(ending) => {
+                        for done in self.cancel_done.drain(..) {
+                            // Whoever asked has stopped waiting: the cancellation holds all the same.
+                            let _ = done.send(());
+                        }
+                        return Ok(Went::Ended(outcome(&self.shared, self.run, ending, &self.walk)?));
+                    }
+                    None if self.anew => return Ok(Went::Anew(self.control)),
+                    None => continue,
+                }
+            }
+            self.wait().await?;
+        }
+    }
+
+    /// Whether nothing runs, nothing is being written and nothing can be dispatched.
+    fn idle(&self) -> bool {
+        self.pending.is_empty()
+            && self.walk.calls_under_way().next().is_none()
+            && (self.halted() || !self.walk.wants_dispatch())
+    }
+
+    /// Whether nothing new is to be dispatched.
+    fn halted(&self) -> bool {
+        self.anew || self.cancelled.is_some()
+    }
+
+    /// Starts calls while permits are free.
+    fn dispatch(&mut self) {
+        while !self.halted() && self.walk.wants_dispatch() && self.pending_rows < UNCOMMITTED {
+            let Ok(permit) = Arc::clone(&self.shared.permits).try_acquire_owned() else { return };
+            if !self.dispatch_one(permit) {
+                return;
+            }
+        }
+    }
+
+    fn dispatch_one(&mut self, permit: OwnedSemaphorePermit) -> bool {
+        let Some(at) = self.walk.next_call() else { return false };
+        self.permits.insert(at, permit);
+        if !self.walk.waits_for_record(at) {
+            self.begin(at);
+        }
+        true
+    }
+
+    fn cancel_what_was_asked(&mut self) {
+        for at in self.walk.take_cancels() {
+            if let Some(token) = self.tokens.get(&at) {
+                token.cancel();
+            }
+        }
+    }
+
+    /// Hands what the walk wants written to the ledger. True when it is durable already: where nothing else runs or
+    /// queues, the commit is made right here, without a hop to the writer's thread and back.
+    async fn flush(&mut self) -> Result<bool, DriveError> {
+        let emits = self.walk.take_emits();
+        if emits.is_empty() {
+            return Ok(false);
+        }
+        let watched = self.shared.watched();
+        let mut append = self.shared.append(Vec::with_capacity(emits.len()));
+        let mut thens = Vec::with_capacity(emits.len());
+        for emit in emits {
+            let event = watched.then(|| self.event(&emit.record, &emit.then));
+            append.records.push(emit.record);
+            append.blobs.extend(emit.blobs);
+            thens.push((emit.then, event));
+        }
+        let alone = self.pending.is_empty()
+            && !self.walk.wants_dispatch()
+            && self.walk.calls_under_way().all(|at| self.only_waits_for_its_record(at));
+        if alone {
+            let first = self.shared.ledger.commit(self.run, append)?;
+            self.durable(thens, first);
+            return Ok(true);
+        }
+        self.pending_rows += thens.len();
+        self.pending.push_back(thens);
+        let messages = self.messages.clone();
+        self.shared.ledger.submit(self.run, append, move |result| {
+            let _ = messages.send(Message::Durable(result));
+        });
+        Ok(false)
+    }
+
+    /// Whether a call under way has not begun: its `Started` is only now being written.
+    fn only_waits_for_its_record(&self, at: At) -> bool {
+        self.walk.waits_for_record(at) && !self.tokens.contains_key(&at)
+    }
+
+    fn event(&self, record: &Record, then: &Then) -> RunEvent {
+        RunEvent::new(&self.id, &self.walk, record, then)
+    }
+
+    fn durable(&mut self, thens: Vec<(Then, Option<RunEvent>)>, first: Seq) {
+        for (seq, (then, event)) in (first.0..).zip(thens) {
+            if let Some(event) = event {
+                self.shared.tell(event.at(Seq(seq)));
+            }
+            if let Some(at) = self.walk.durable(then, Seq(seq)) {
+                if self.halted() {
+                    // It is durable as started, and never began.
+                    let failure = Failure::new(FailureClass::Cancelled, "before it began");
+                    let end = CallEnd::Failed { failure, may_have_acted: false };
+                    self.permits.remove(&at);
+                    self.walk.finished(at, end);
+                } else {
+                    self.begin(at);
+                }
+            }
+        }
+    }
+
+    /// Waits for the next thing that happens, and takes in everything that has happened by then.
+    async fn wait(&mut self) -> Result<(), DriveError> {
+        let wants = !self.halted() && self.walk.wants_dispatch() && self.pending_rows < UNCOMMITTED;
+        let permits = Arc::clone(&self.shared.permits);
+        tokio::select! {
+            Some(message) = self.inbox.recv() => {
+                self.take(message)?;
+                while let Ok(message) = self.inbox.try_recv() {
+                    self.take(message)?;
+                }
+            }
+            Some(control) = self.control.recv() => self.obey(control),
+            Ok(permit) = permits.acquire_owned(), if wants => {
+                self.dispatch_one(permit);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), DriveError> {
+        match message {
+            Message::Finished(at, end) => {
+                self.permits.remove(&at);
+                self.tokens.remove(&at);
+                self.walk.finished(at, end);
+                if let Some(why) = self.walk.broken() {
+                    return Err(DriveError::Broken(why.to_owned()));
+                }
+            }
+            Message::Durable(result) => {
+                let first = result.map_err(DriveError::Writing)?;
+                if let Some(thens) = self.pending.pop_front() {
+                    self.pending_rows -= thens.len();
+                    self.durable(thens, first);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, control: Control) {
+        match control {
+            Control::Answered { question, seq, answer } => self.walk.answered(question, seq, answer),
+            Control::Decided => self.anew = true,
+            Control::Cancel { by, done } => {
+                self.cancelled.get_or_insert(by);
+                self.cancel_done.push(done);
+                for token in self.tokens.values() {
+                    token.cancel();
+                }
+            }
+        }
+    }
+
+    /// Nothing moves any more: writes down why, and says how the drive ends. `None` when there is more to do.
+    fn settle(&mut self) -> Result<Option<Ending>, DriveError> {
+        if let Some(by) = self.cancelled.clone() {
+            self.close(EndKind::Cancelled { by: by.clone() }, Digest::ZERO)?;
+            return Ok(Some(Ending::Cancelled(by)));
+        }
+        while let Ok(control) = self.control.try_recv() {
+            self.obey(control);
+        }
+        self.walk.turn();
+        if self.cancelled.is_some() || !self.walk.nothing_asked() || !self.idle() {
+            return Ok(None);
+        }
+        if self.anew {
+            return Ok(None);
+        }
+        match self.walk.end().cloned() {
+            Some(Ok((value, _))) => {
+                let end = EndKind::Completed { failed: self.walk.counts().failed };
+                self.close(end, value.digest())?;
+                Ok(Some(Ending::Completed(value)))
+            }
+            Some(Err(failure)) if !self.walk.undecided() => {
+                let failure = Failure::clone(&failure);
+                self.close(EndKind::Failed { failure: failure.clone() }, Digest::ZERO)?;
+                Ok(Some(Ending::Failed(failure)))
+            }
+            _ => {
+                let mut records = self.causes_closed();
+                let ending = if self.walk.undecided() {
+                    let groups = self.walk.groups();
+                    if !already_parked(self.walk.state(), &groups) {
+                        records.push(parked(groups));
+                    }
+                    Ending::Parked
+                } else if self.walk.open_questions() {
+                    Ending::Waiting
+                } else {
+                    return Err(DriveError::Stuck);
+                };
+                if !records.is_empty() {
+                    self.shared.ledger.commit(self.run, self.shared.append(records))?;
+                }
+                Ok(Some(ending))
+            }
+        }
+    }
+
+    fn causes_closed(&self) -> Vec<Record> {
+        let causes = self.walk.closable_causes();
+        if causes.is_empty() {
+            return Vec::new();
+        }
+        let event = Event::CausesClosed(CausesClosed { causes });
+        vec![Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &event)]
+    }
+
+    fn close(&mut self, end: EndKind, output: Digest) -> Result<(), DriveError> {
+        let mut records = match end {
+            EndKind::Cancelled { .. } => Vec::new(),
+            _ => self.causes_closed(),
+        };
+        records.push(Record::new(ROOT, 0, Digest::ZERO, output, &Event::Ended(Ended { end })));
+        let event = self.shared.watched().then(|| {
+            RunEvent::new(&self.id, &self.walk, &records[records.len() - 1], &Then::Nothing)
+        });
+        let count = records.len() as u64;
+        let first = self.shared.ledger.commit(self.run, self.shared.append(records))?;
+        if let Some(event) = event {
+            self.shared.tell(event.at(Seq(first.0 + count - 1)));
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    pub(crate) fn append(&self, records: Vec<Record>) -> Append {
+        Append { records, blobs: Vec::new(), now: self.clock.now() }
+    }
+}

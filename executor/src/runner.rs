@@ -1,0 +1,206 @@
+//! What performs agent calls. The trait is small; everything durable (replay, receipts, repair) is the executor's.
+
+use hermes_core::{
+    digest::Digest,
+    effect::Isolation,
+    receipt::{Cost, Usage},
+    schema::Schema,
+};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use crate::workspace::Workspace;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+pub use hermes_core::receipt::RunnerIdentity;
+pub use hermes_plan::graph::BoxFuture;
+
+/// The environment variable that every process of a call carries, so that what is left of it can be found and killed.
+pub const COOKIE_VARIABLE: &str = "HERMES_CALL_COOKIE";
+
+/// Performs agent calls: a CLI agent, an HTTP model, a subprocess, a Rust function. Used as `Arc<dyn Runner>`.
+pub trait Runner: Send + Sync {
+    /// Name and version: they go into the receipt, not into the fingerprint.
+    fn identity(&self) -> RunnerIdentity;
+
+    /// Performs `call`. Dropping the future must end everything that the call started.
+    fn run(&self, call: AgentCall, watch: CallWatch) -> BoxFuture<'_, Result<AgentReply, RunnerError>>;
+}
+
+/// What an answer has to be.
+#[derive(Clone, Debug)]
+pub enum Expect {
+    /// Plain text.
+    Text,
+    /// A JSON value of this schema. Conveying it is the runner's job; the executor validates.
+    Json(Schema),
+}
+
+/// One agent call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AgentCall {
+    /// The run it belongs to.
+    pub run: String,
+    /// The path of its step.
+    pub path: String,
+    /// The text to send, unchanged: prompt and inputs as the executor put them together.
+    pub text: String,
+    /// The inputs by name, as JSON text, in order.
+    pub inputs: Vec<(String, Arc<str>)>,
+    /// What the answer has to be.
+    pub expect: Expect,
+    /// Tools it may use, by name.
+    pub tools: Vec<String>,
+    /// Skills it is given, by name.
+    pub skills: Vec<String>,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// The variant asked for.
+    pub variant: Option<String>,
+    /// Where it works.
+    pub isolation: Isolation,
+    /// The directory to work in.
+    pub workspace: Workspace,
+    /// The fingerprint of the request.
+    pub fingerprint: Digest,
+    /// The same for every dispatch of the same request; another after a cause.
+    pub idempotency_key: Digest,
+    /// The value of [`COOKIE_VARIABLE`] that every process of this call must carry.
+    pub cookie: String,
+    /// Which attempt of its generation it is, from 1.
+    pub attempt: u32,
+    /// When it will be cancelled for taking too long.
+    pub deadline: Option<Instant>,
+    /// How long it may take in all.
+    pub timeout: Option<Duration>,
+}
+
+/// A call's line to the executor while it runs.
+#[derive(Clone, Debug)]
+pub struct CallWatch {
+    cancelled: CancellationToken,
+    log: Arc<watch::Sender<String>>,
+}
+
+impl CallWatch {
+    /// A watch that `cancelled` ends.
+    pub fn new(cancelled: CancellationToken) -> Self {
+        Self { cancelled, log: Arc::new(watch::channel(String::new()).0) }
+    }
+
+    /// Completes when the call is cancelled.
+    pub async fn cancelled(&self) {
+        self.cancelled.cancelled().await;
+    }
+
+    /// Whether the call is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.is_cancelled()
+    }
+
+    /// A live line: for watchers, not for the journal.
+    pub fn log(&self, line: impl Into<String>) {
+        let line = line.into();
+        tracing::debug!(target: "hermes::call", %line);
+        self.log.send_replace(line);
+    }
+
+    /// The last live line.
+    pub fn last_line(&self) -> String {
+        self.log.borrow().clone()
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Text: the output of a `.text()` call; for others, JSON text that is parsed.
+    Text(String),
+    /// A JSON value.
+    Json(serde_json::Value),
+}
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+pub struct AgentReply {
+    /// The answer.
+    pub answer: Answer,
+    /// The raw output, where it is not the answer itself.
+    pub raw: Option<String>,
+    /// Tokens, where known.
+    pub usage: Option<Usage>,
+    /// Money.
+    pub cost: Cost,
+    /// The model that really answered.
+    pub model: Option<String>,
+    /// Tools it used, by name.
+    pub tools: Vec<String>,
+    /// The runner's session.
+    pub session: Option<String>,
+}
+
+impl AgentReply {
+    /// A reply that is nothing but an answer.
+    pub fn new(answer: Answer) -> Self {
+        Self { answer, raw: None, usage: None, cost: Cost::Unknown, model: None, tools: Vec::new(), session: None }
+    }
+
+    /// A JSON reply.
+    pub fn json(value: serde_json::Value) -> Self {
+        Self::new(Answer::Json(value))
+    }
+
+    /// A text reply.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Answer::Text(text.into()))
+    }
+}
+
+/// How a call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunnerErrorKind {
+    /// It failed while it ran; it may have acted.
+    Failed,
+    /// It never began: nothing was done.
+    NotBegun,
+    /// A rate or usage limit.
+    RateLimited,
+    /// The output ended in the middle.
+    CutOff,
+    /// It was cancelled.
+    Cancelled,
+    /// The answer was not of the form asked for.
+    InvalidOutput,
+    /// The reply is over the limits.
+    TooLarge,
+}
+
+/// A call that gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RunnerError {
+    /// How.
+    pub kind: RunnerErrorKind,
+    /// What exactly.
+    pub message: String,
+    /// What came out before it failed.
+    pub raw: Option<String>,
+}
+
+impl RunnerError {
+    /// An error of `kind`.
+    pub fn new(kind: RunnerErrorKind, message: impl fmt::Display) -> Self {
+        Self { kind, message: message.to_string(), raw: None }
+    }
+
+    /// The same, with what came out.
+    pub fn with_raw(mut self, raw: impl Into<String>) -> Self {
+        self.raw = Some(raw.into());
+        self
+    }
+}

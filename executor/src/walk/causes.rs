@@ -1,0 +1,49 @@
+//! Closing causes: one stays open until everything downstream of it was reused or run again.
+
+use super::walk::Walk;
+use hermes_core::ids::Seq;
+use hermes_plan::graph::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Walk {
+    /// The open causes below which nothing is left to do, when nothing more can move. By plan step, not by copy: a
+    /// cause closes a little later than it might, never sooner.
+    pub(crate) fn closable_causes(&self) -> Vec<Seq> {
+        let open: BTreeSet<Seq> = self.state.causes.clone();
+        if open.is_empty() || matches!(self.end, Some(Ok(_))) {
+            return open.into_iter().collect();
+        }
+        let mut steps: BTreeMap<Seq, BTreeSet<NodeId>> = BTreeMap::new();
+        for (at, cell) in self.state.cells() {
+            if let Some(cause) = cell.cause.filter(|cause| open.contains(cause)) {
+                let node = self.program.graph.nodes().find(|node| {
+                    !node.pattern.is_empty() && self.number(node.id) == at.step
+                });
+                steps.entry(cause).or_default().extend(node.map(|node| node.id));
+            }
+        }
+        let unsettled: BTreeSet<NodeId> = self
+            .frames()
+            .flat_map(|(_, frame)| {
+                let nodes = &self.program.graph.body(frame.body).nodes;
+                nodes.iter().zip(&frame.slots).filter(|(_, slot)| !slot.settled()).map(|(node, _)| *node)
+            })
+            .collect();
+        open.into_iter()
+            .filter(|cause| {
+                let below = steps.get(cause).into_iter().flatten().flat_map(|node| self.program.graph.downstream(*node));
+                !below.into_iter().any(|node| unsettled.contains(&node))
+            })
+            .collect()
+    }
+
+    /// Whether the walk asks for nothing at this moment.
+    pub(crate) fn nothing_asked(&self) -> bool {
+        self.emits.is_empty() && self.cancels.is_empty()
+    }
+
+    /// Up to five paths of steps that a check would have to run: what today's plan has and the journal has not.
+    pub(crate) fn unrecorded(&self) -> Vec<String> {
+        self.held.iter().take(5).map(|at| self.path(*at).to_string()).collect()
+    }
+}

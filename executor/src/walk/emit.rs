@@ -1,0 +1,79 @@
+//! What the walk asks to be written, and what follows once it is durable.
+
+use super::{frame::At, walk::Walk};
+use hermes_core::{
+    digest::Digest,
+    failure::Failure,
+    ids::{Address, Seq},
+    journal::{Event, Record},
+    value::Val,
+};
+use std::sync::Arc;
+
+/// A record to be written.
+pub(crate) struct Emit {
+    pub(crate) record: Record,
+    pub(crate) blobs: Vec<Vec<u8>>,
+    pub(crate) then: Then,
+}
+
+/// What follows once a record is durable.
+pub(crate) enum Then {
+    Nothing,
+    /// The step has this outcome.
+    Settle(At, Outcome),
+    /// The decision stands: what is below it may begin.
+    Decided(At),
+    /// The question is open, under the record's position.
+    Asked(At),
+    /// The call may begin.
+    Call(At),
+}
+
+/// A recorded outcome.
+pub(crate) enum Outcome {
+    Done(Val, bool),
+    Failed(Arc<Failure>),
+}
+
+impl Walk {
+    /// Asks for a record.
+    pub(super) fn emit(
+        &mut self,
+        at: Address,
+        generation: u32,
+        fingerprint: Digest,
+        output: Digest,
+        event: &Event,
+        then: Then,
+    ) {
+        self.emit_with(at, generation, fingerprint, output, event, Vec::new(), then);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the header's fields, the body, and what follows")]
+    pub(super) fn emit_with(
+        &mut self,
+        at: Address,
+        generation: u32,
+        fingerprint: Digest,
+        output: Digest,
+        event: &Event,
+        blobs: Vec<Vec<u8>>,
+        then: Then,
+    ) {
+        let record = Record::new(at, generation, fingerprint, output, event);
+        self.emits.push(Emit { record, blobs, then });
+    }
+
+    /// Goes on from a record that is durable at `seq`. Calls that may begin are for whoever dispatches.
+    pub(crate) fn durable(&mut self, then: Then, seq: Seq) -> Option<At> {
+        match then {
+            Then::Nothing => {}
+            Then::Settle(at, outcome) => self.call_settled(at, outcome),
+            Then::Decided(at) => self.decision_stands(at),
+            Then::Asked(at) => self.question_open(at, seq),
+            Then::Call(at) => return Some(at),
+        }
+        None
+    }
+}

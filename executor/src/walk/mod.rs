@@ -1,0 +1,24 @@
+//! The walk of a run: pure decisions. What is ready, what a body unrolls to, what the journal says to it, and what is to
+//! be written. It starts nothing, awaits nothing and knows no clock; `drive` acts on what it asks for.
+
+mod causes;
+mod conflict;
+mod emit;
+mod frame;
+mod freeze;
+mod guard;
+mod places;
+mod question;
+mod ready;
+mod replay;
+mod request;
+mod unroll;
+#[expect(clippy::module_inception, reason = "the walk itself, beside its parts")]
+mod walk;
+
+pub(crate) use emit::{Emit, Then};
+pub(crate) use frame::{At, Frame, FrameId, Group, Phase, Slot};
+pub(crate) use guard::{guarded, panic_message};
+pub(crate) use request::{CallEnd, CallState};
+pub use walk::Counts;
+pub(crate) use walk::{Lookup, ROOT, Settings, Walk};

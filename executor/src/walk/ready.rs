@@ -1,0 +1,251 @@
+//! Readiness: which steps can go, and what a settled step sets free.
+
+use super::{
+    frame::{At, FrameId, Slot},
+    guard::guarded,
+    walk::{Walk, Work},
+};
+use crate::program::RESULT;
+use hermes_core::{
+    failure::{Failure, FailureClass},
+    value::Val,
+};
+use hermes_plan::graph::{FanMode, Kind, NodeId};
+use std::sync::Arc;
+
+impl Walk {
+    /// Looks at a step all of whose needs have settled.
+    pub(super) fn look(&mut self, at: At) {
+        if !matches!(self.slot(at), Slot::Waiting(_)) {
+            return;
+        }
+        if let Some(failure) = self.derived_failure(at) {
+            return self.settle(at, Slot::Failed(failure));
+        }
+        if !self.needs_succeeded(at) {
+            return self.skip(at);
+        }
+        let program = Arc::clone(&self.program);
+        match &program.graph.node(at.node).kind {
+            Kind::Placeholder(_) | Kind::Constant(_) => {}
+            Kind::Derived(derived) => {
+                let (values, caused) = self.inputs(at);
+                let location = self.node(at.node).at;
+                let slot = match guarded(location, || (derived.compute)(&values)) {
+                    Ok(value) => Slot::Done(value, caused),
+                    Err(failure) => Slot::Failed(Arc::new(failure.located(location))),
+                };
+                self.settle(at, slot);
+            }
+            Kind::Agent(_) | Kind::Step(_) => self.look_at_call(at),
+            Kind::Ask(_) => self.look_at_question(at),
+            Kind::Review(_) => self.look_at_review(at),
+            Kind::Parallel { .. } => self.begin_parallel(at),
+            Kind::Each { .. } | Kind::Pipeline { .. } => self.begin_fan(at),
+            Kind::Repeat(_) => self.begin_loop(at),
+            Kind::Branch { .. } => self.begin_branch(at),
+        }
+    }
+
+    fn needs_succeeded(&self, at: At) -> bool {
+        self.program.deps[at.node.0 as usize].iter().all(|dep| {
+            let source = self.seen_from(at.frame, *dep);
+            matches!(self.slot(source), Slot::Done(..))
+        })
+    }
+
+    /// A derived value that could not be computed fails the step that needed it, not itself.
+    fn derived_failure(&self, at: At) -> Option<Arc<Failure>> {
+        self.program.deps[at.node.0 as usize].iter().find_map(|dep| {
+            let source = self.seen_from(at.frame, *dep);
+            match (self.slot(source), &self.node(*dep).kind) {
+                (Slot::Failed(failure), Kind::Derived(_)) if matches!(self.node(at.node).kind, Kind::Derived(_)) => {
+                    Some(Arc::clone(failure))
+                }
+                (Slot::Failed(failure), Kind::Derived(_)) => {
+                    Some(Arc::new(Failure::clone(failure).at(|| self.path(at).to_string())))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// The values of a step's inputs, in order, and whether an open cause lies above any of what it needs.
+    pub(super) fn inputs(&self, at: At) -> (Vec<Val>, bool) {
+        let node = self.node(at.node);
+        let values = node.inputs.iter().map(|input| self.value(at.frame, input.node).0).collect();
+        let caused = self.frame(at.frame).caused
+            || self.program.deps[at.node.0 as usize].iter().any(|dep| self.value(at.frame, *dep).1);
+        (values, caused)
+    }
+
+    /// The value of `node` as `frame` sees it; null where it has none, which only callers that did not look can see.
+    pub(super) fn value(&self, frame: FrameId, node: NodeId) -> (Val, bool) {
+        match self.slot(self.seen_from(frame, node)) {
+            Slot::Done(value, caused) => (value.clone(), *caused),
+            _ => (Val::null(), false),
+        }
+    }
+
+    /// Whether nothing new may start at `frame`: a frame around it, or a group that fails fast, has failed.
+    pub(super) fn stopped(&self, frame: FrameId) -> bool {
+        let mut id = frame;
+        loop {
+            let frame = self.frame(id);
+            if frame.failed {
+                return true;
+            }
+            let Some((group, _)) = frame.parent else { return false };
+            if self.fan(group).is_some_and(|fan| fan.tripped) {
+                return true;
+            }
+            id = group.frame;
+        }
+    }
+
+    pub(super) fn skip(&mut self, at: At) {
+        if !self.node(at.node).pattern.is_empty() {
+            self.counts.skipped += 1;
+        }
+        self.settle(at, Slot::Skipped);
+    }
+
+    /// Fails a step that never came to have a record: it cannot be dispatched as it is.
+    pub(super) fn fail_unrecorded(&mut self, at: At, failure: Failure) {
+        let failure = failure.at(|| self.path(at).to_string());
+        self.counts.failed += 1;
+        self.settle(at, Slot::Failed(Arc::new(failure)));
+    }
+
+    /// Holds a step back while the walk only checks. True when it did.
+    pub(super) fn hold_back(&mut self, at: At) -> bool {
+        if self.checking {
+            *self.slot_mut(at) = Slot::Held;
+            self.held.push(at);
+        }
+        self.checking
+    }
+
+    /// Gives a step its final slot, and sets free what waited for it.
+    pub(super) fn settle(&mut self, at: At, slot: Slot) {
+        let failed = matches!(slot, Slot::Failed(_)) && !matches!(self.node(at.node).kind, Kind::Derived(_));
+        *self.slot_mut(at) = slot;
+        if failed {
+            self.frame_failed(at.frame);
+        }
+        let program = Arc::clone(&self.program);
+        for dependent in &program.dependents[at.node.0 as usize] {
+            self.one_need_less(At { frame: at.frame, node: *dependent });
+        }
+        if let Some(waiters) = self.frame_mut(at.frame).waiters.remove(&at.node) {
+            for waiter in waiters {
+                if waiter.node == RESULT {
+                    self.one_unsettled_less(waiter.frame);
+                } else {
+                    self.one_need_less(waiter);
+                }
+            }
+        }
+        self.one_unsettled_less(at.frame);
+    }
+
+    fn one_need_less(&mut self, at: At) {
+        if let Slot::Waiting(missing) = self.slot_mut(at) {
+            *missing = missing.saturating_sub(1);
+            if *missing == 0 {
+                self.work.push_back(Work::Look(at));
+            }
+        }
+    }
+
+    fn one_unsettled_less(&mut self, id: FrameId) {
+        let frame = self.frame_mut(id);
+        frame.unsettled = frame.unsettled.saturating_sub(1);
+        if frame.unsettled == 0 {
+            self.work.push_back(Work::Ended(id));
+        }
+    }
+
+    /// The first failure of a frame: nothing new starts in it, what runs is let finish, open questions rest. If the
+    /// frame is an item of a group that fails fast, the other items' calls are cancelled.
+    fn frame_failed(&mut self, id: FrameId) {
+        let frame = self.frame_mut(id);
+        if std::mem::replace(&mut frame.failed, true) {
+            return;
+        }
+        let body = frame.body;
+        let parent = frame.parent;
+        if self.program.asks[body.0 as usize] {
+            self.rest_questions();
+        }
+        let Some((group, _)) = parent else { return };
+        let mode = match &self.node(group.node).kind {
+            Kind::Parallel { fan, .. } | Kind::Each { fan, .. } | Kind::Pipeline { fan, .. } => fan.mode,
+            _ => return,
+        };
+        if mode != FanMode::FailFast {
+            return;
+        }
+        if let Some(fan) = self.fan_mut(group) {
+            fan.tripped = true;
+        }
+        if self.program.asks[body.0 as usize] {
+            self.rest_questions();
+        }
+        self.cancel_siblings(group, id);
+    }
+
+    /// Asks for the running calls of `group` to be cancelled, but for those of `spared` and those that are unsafe.
+    fn cancel_siblings(&mut self, group: At, spared: FrameId) {
+        let mut cancels = Vec::new();
+        for (at, call) in &self.calls {
+            if call.cancellable() && self.inside(at.frame, group, spared) {
+                cancels.push(*at);
+            }
+        }
+        self.cancels.extend(cancels);
+    }
+
+    /// Whether `frame` lies inside `group`, but not inside `spared`.
+    fn inside(&self, frame: FrameId, group: At, spared: FrameId) -> bool {
+        let mut id = frame;
+        loop {
+            if id == spared {
+                return false;
+            }
+            match self.frame(id).parent {
+                Some((parent, _)) if parent == group => return true,
+                Some((parent, _)) => id = parent.frame,
+                None => return false,
+            }
+        }
+    }
+
+    /// What a frame all of whose steps have settled yields.
+    pub(super) fn frame_outcome(&self, id: FrameId) -> Result<(Val, bool), Arc<Failure>> {
+        let frame = self.frame(id);
+        let plan = self.program.graph.body(frame.body);
+        let mut skipped = None;
+        for (node, slot) in plan.nodes.iter().zip(&frame.slots) {
+            match slot {
+                Slot::Failed(failure) if !matches!(self.node(*node).kind, Kind::Derived(_)) => {
+                    return Err(Arc::clone(failure));
+                }
+                Slot::Skipped if !matches!(self.node(*node).kind, Kind::Placeholder(_)) => {
+                    skipped = skipped.or(Some(*node));
+                }
+                _ => {}
+            }
+        }
+        let result = self.seen_from(id, plan.result);
+        match self.slot(result) {
+            Slot::Done(value, caused) if skipped.is_none() => Ok((value.clone(), *caused || frame.caused)),
+            Slot::Failed(failure) => Err(Arc::new(Failure::clone(failure).at(|| self.path(result).to_string()))),
+            _ => {
+                let at = skipped.map_or(result, |node| At { frame: id, node });
+                let failure = Failure::new(FailureClass::DependencyFailed, "").at(|| self.path(at).to_string());
+                Err(Arc::new(failure))
+            }
+        }
+    }
+}

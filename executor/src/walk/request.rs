@@ -1,0 +1,482 @@
+//! Calls: today's request of an agent or local step, what the journal says to it, and the way from ready to settled.
+
+use super::{
+    conflict::Conflict,
+    emit::{Outcome, Then},
+    frame::{At, Slot},
+    guard::guarded,
+    replay::{Doubt, Now, Verdict, judge},
+    walk::Walk,
+};
+use crate::compose::COMPOSITION;
+use hermes_core::{
+    digest::Digest,
+    effect::Effect,
+    failure::{Failure, FailureClass},
+    fingerprint::{Changed, difference, fingerprint, idempotency_key},
+    fold::{Cell, CellStatus},
+    ids::{Address, Seq},
+    journal::{CauseKind, Caused, Event, Failed, Interrupted, Started, Succeeded},
+    people::Actor,
+    receipt::Receipt,
+    request::{AgentRequest, Input, OutputForm, Request, StepRequest},
+    value::Val,
+};
+use hermes_plan::graph::{Kind, Prompt};
+use std::sync::Arc;
+
+/// A call from the moment it is dispatched until its outcome is durable.
+pub(crate) struct CallState {
+    /// The request, until it is written with the outcome (local steps).
+    pub(crate) request: Option<Request>,
+    /// The rendered prompt, until it is sent (agents).
+    pub(crate) prompt: Option<String>,
+    pub(crate) fingerprint: Digest,
+    pub(crate) generation: u32,
+    pub(crate) caused: bool,
+    pub(crate) effect: Effect,
+    /// Set until its outcome is handed in: only then can it be cancelled.
+    pub(crate) under_way: bool,
+    pub(crate) inputs: Vec<Val>,
+    pub(crate) key: Digest,
+    pub(crate) cookie: String,
+    pub(crate) attempt: u32,
+    /// The cookies of attempts before it whose processes may still live.
+    pub(crate) sweep: Option<String>,
+}
+
+impl CallState {
+    pub(super) fn cancellable(&self) -> bool {
+        self.under_way && self.effect != Effect::Unsafe
+    }
+}
+
+/// How a call ended.
+pub(crate) enum CallEnd {
+    Done(Val, Option<Receipt>),
+    Failed { failure: Failure, may_have_acted: bool },
+}
+
+/// How today's request compares with the recorded one.
+pub(super) struct Compared {
+    pub(super) same: bool,
+    pub(super) version_changed: bool,
+    pub(super) changed: Vec<Changed>,
+}
+
+impl Walk {
+    pub(super) fn effect_of(&self, at: At) -> Effect {
+        match &self.node(at.node).kind {
+            Kind::Agent(agent) => agent.effect,
+            Kind::Step(step) => step.effect,
+            _ => Effect::Pure,
+        }
+    }
+
+    /// Whether a call has a record before it begins.
+    fn announced(&self, at: At) -> bool {
+        matches!(self.node(at.node).kind, Kind::Agent(_)) || self.effect_of(at) == Effect::Unsafe
+    }
+
+    /// Today's request of a call, from its inputs.
+    pub(super) fn call_request(&self, at: At, values: &[Val]) -> Result<Request, Failure> {
+        let node = self.node(at.node);
+        let inputs = named(node.inputs.iter().map(|input| input.name.as_str()), values);
+        match &node.kind {
+            Kind::Agent(agent) => {
+                let prompt = match &agent.prompt {
+                    Prompt::Text(text) => text.clone(),
+                    Prompt::Built { build, at } => {
+                        let text = guarded(*at, || build(values)).map_err(|failure| failure.located(at))?;
+                        if text.trim().is_empty() {
+                            return Err(Failure::new(FailureClass::BlankPrompt, "").located(at));
+                        }
+                        text
+                    }
+                };
+                Ok(Request::Agent(AgentRequest {
+                    composition: COMPOSITION,
+                    prompt,
+                    inputs,
+                    output: if agent.text {
+                        OutputForm::Text
+                    } else {
+                        OutputForm::Json { schema: node.schema.id() }
+                    },
+                    tools: agent.tools.clone(),
+                    skills: agent.skills.clone(),
+                    files: Vec::new(),
+                    model: agent.model.clone(),
+                    variant: agent.variant.clone(),
+                    isolation: agent.isolation,
+                    tree: None,
+                    version: agent.version,
+                }))
+            }
+            Kind::Step(step) => Ok(Request::Step(StepRequest {
+                inputs,
+                schema: node.schema.bare_id(),
+                version: step.version,
+            })),
+            _ => Err(Failure::new(FailureClass::RunnerError, "this kind of step makes no call")),
+        }
+    }
+
+    /// Compares today's request with what the cell records. The stored request is read only when they differ: if
+    /// today's code gives it today's fingerprint, nothing has changed.
+    pub(super) fn compare(&mut self, cell: &Cell, today: &Request, print: &Digest) -> Compared {
+        self.counts.compared += 1;
+        let mut compared = Compared { same: cell.answers(print), version_changed: false, changed: Vec::new() };
+        if compared.same {
+            return compared;
+        }
+        match self.stored_request(cell.request) {
+            Ok(Some(stored)) => {
+                compared.same = fingerprint(&stored) == *print;
+                compared.version_changed = stored.version() != today.version();
+                compared.changed = difference(&stored, today);
+            }
+            Ok(None) => {}
+            Err(why) => self.break_off(why),
+        }
+        compared
+    }
+
+    fn stored_request(&self, seq: Seq) -> Result<Option<Request>, String> {
+        let record = self.lookup.record(seq)?;
+        Ok(match record.event().map_err(|error| error.to_string())? {
+            Event::Started(started) => Some(started.request),
+            Event::Asked(asked) => Some(asked.request),
+            Event::Succeeded(succeeded) => succeeded.request,
+            Event::Failed(failed) => failed.request,
+            _ => None,
+        })
+    }
+
+    /// The stricter of the effect a call began with and today's.
+    fn strictest_effect(&mut self, at: At, cell: &Cell) -> Effect {
+        let today = self.effect_of(at);
+        if today == Effect::Unsafe || !self.announced(at) || cell.status == CellStatus::Succeeded {
+            return today;
+        }
+        match self.started(cell) {
+            Ok(Some(started)) => today.max(started.effect),
+            Ok(None) => today,
+            Err(why) => {
+                self.break_off(why);
+                today
+            }
+        }
+    }
+
+    fn started(&self, cell: &Cell) -> Result<Option<Started>, String> {
+        match self.lookup.record(cell.request)?.event().map_err(|error| error.to_string())? {
+            Event::Started(started) => Ok(Some(started)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Looks at a call all of whose inputs have values.
+    pub(super) fn look_at_call(&mut self, at: At) {
+        let address = self.address(at);
+        let Some(cell) = self.state.cell(address).cloned() else {
+            if self.stopped(at.frame) {
+                self.skip(at);
+            } else if !self.hold_back(at) {
+                self.want_call(at);
+            }
+            return;
+        };
+        let (values, caused) = self.inputs(at);
+        let caused = caused || self.state.below_own_cause(&cell) || self.versions.contains(&address);
+        let request = match self.call_request(at, &values) {
+            Ok(request) => request,
+            Err(failure) => return self.fail_unrecorded(at, failure),
+        };
+        let print = fingerprint(&request);
+        let compared = self.compare(&cell, &request, &print);
+        let now = Now {
+            same: compared.same,
+            caused,
+            version_changed: compared.version_changed,
+            effect: self.strictest_effect(at, &cell),
+            crash_limit: if self.announced(at) { self.settings.crash_limit } else { None },
+        };
+        match judge(&cell, now) {
+            Verdict::Reuse => self.reuse(at, &cell, caused),
+            Verdict::ReuseFailure => self.reuse_failure(at, &cell),
+            Verdict::Conflict => {
+                let not_kept = self.not_kept(at, &cell).err();
+                self.conflict(Conflict { at: address, path: self.path(at), print, changed: compared.changed, not_kept });
+                self.go_on_below_conflict(at, &cell, caused);
+            }
+            Verdict::InDoubt(doubt) if !self.stopped(at.frame) => self.in_doubt(at, &cell, doubt),
+            _ if self.stopped(at.frame) => {
+                self.close_if_begun(at, &cell, "the group it belongs to has failed");
+                self.skip(at);
+            }
+            Verdict::Version => {
+                self.versions.insert(address);
+                if !self.hold_back(at) {
+                    self.open_version_cause(address);
+                    self.want_call(at);
+                }
+            }
+            Verdict::CloseThenRun => {
+                if !self.hold_back(at) {
+                    self.close_if_begun(at, &cell, "what it was asked has changed");
+                    self.want_call(at);
+                }
+            }
+            Verdict::Run | Verdict::InDoubt(_) | Verdict::StayOpen | Verdict::AskAnew => {
+                if !self.hold_back(at) {
+                    self.want_call(at);
+                }
+            }
+        }
+    }
+
+    /// Takes a recorded success.
+    pub(super) fn reuse(&mut self, at: At, cell: &Cell, caused: bool) {
+        self.counts.reused += 1;
+        self.counts.ok += 1;
+        let value = Val::stored(cell.output, Arc::clone(&self.fetch), cell.outcome.0);
+        self.settle(at, Slot::Done(value, caused));
+    }
+
+    fn reuse_failure(&mut self, at: At, cell: &Cell) {
+        let failure = self.lookup.record(cell.outcome).and_then(|record| {
+            match record.event().map_err(|error| error.to_string())? {
+                Event::Failed(failed) => Ok(failed.failure),
+                _ => Err(format!("record {} is not a failure", cell.outcome)),
+            }
+        });
+        match failure {
+            Ok(failure) => {
+                self.counts.reused += 1;
+                self.counts.failed += 1;
+                self.settle(at, Slot::Failed(Arc::new(failure)));
+            }
+            Err(why) => self.break_off(why),
+        }
+    }
+
+    /// In a check, what lies below a conflict is compared too, with the value that is stored; otherwise the step and
+    /// what depends on it wait for a person.
+    pub(super) fn go_on_below_conflict(&mut self, at: At, cell: &Cell, caused: bool) {
+        if self.checking {
+            let value = Val::stored(cell.output, Arc::clone(&self.fetch), cell.outcome.0);
+            self.settle(at, Slot::Done(value, caused));
+        } else {
+            *self.slot_mut(at) = Slot::Blocked;
+        }
+    }
+
+    fn in_doubt(&mut self, at: At, cell: &Cell, doubt: Doubt) {
+        match self.started(cell) {
+            Ok(started) => {
+                let key = started.map_or(cell.fingerprint, |started| started.key);
+                let address = self.address(at);
+                self.doubt(address, self.path(at), key, doubt.why());
+                *self.slot_mut(at) = Slot::Blocked;
+            }
+            Err(why) => self.break_off(why),
+        }
+    }
+
+    fn close_if_begun(&mut self, at: At, cell: &Cell, why: &str) {
+        if cell.status == CellStatus::Started && !self.checking {
+            let event = Event::Interrupted(Interrupted { why: why.to_owned() });
+            let address = self.address(at);
+            self.emit(address, cell.generation, cell.fingerprint, Digest::ZERO, &event, Then::Nothing);
+        }
+    }
+
+    fn open_version_cause(&mut self, address: Address) {
+        let event = Event::Caused(Caused {
+            kind: CauseKind::Version,
+            by: Actor::default(),
+            why: Some("the plan gives it another version".to_owned()),
+        });
+        self.emit(address, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
+    }
+
+    /// Journals the changed versions that a check met.
+    pub(super) fn open_version_causes(&mut self) {
+        for address in self.versions.clone() {
+            self.open_version_cause(address);
+        }
+    }
+
+    // ---- from ready to settled
+
+    /// The next call that has its place, if there is one. It must then be dispatched: what has to be durable first is
+    /// asked for, and the call itself may begin when [`Walk::durable`] or this says so.
+    pub(crate) fn next_call(&mut self) -> Option<At> {
+        while let Some(at) = self.ready.pop_front() {
+            if self.stopped(at.frame) {
+                self.call_dropped(at);
+                self.skip(at);
+                continue;
+            }
+            if self.dispatch(at) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// Whether a call waits to be dispatched.
+    pub(crate) fn wants_dispatch(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Makes the call's request. False when it cannot be made: the step has failed.
+    fn dispatch(&mut self, at: At) -> bool {
+        let (values, caused) = self.inputs(at);
+        let address = self.address(at);
+        let request = match self.call_request(at, &values) {
+            Ok(request) => request,
+            Err(failure) => {
+                self.call_dropped(at);
+                self.fail_unrecorded(at, failure);
+                return false;
+            }
+        };
+        let print = fingerprint(&request);
+        let cell = self.state.cell(address);
+        let versioned = self.versions.contains(&address);
+        let caused = caused || versioned || cell.is_some_and(|cell| self.state.below_own_cause(cell));
+        // A step that finished and runs again below somebody else's cause is a new generation too.
+        let generation = cell.map_or(0, |cell| {
+            let again = cell.rerun || versioned || cell.finished() && cell.status != CellStatus::Failed;
+            cell.generation + u32::from(again)
+        });
+        let same = cell.is_some_and(|cell| cell.generation == generation && cell.fingerprint == print);
+        let attempt = if same { cell.map_or(0, |cell| cell.attempts) + 1 } else { 1 };
+        let sweep = cell.filter(|cell| cell.status == CellStatus::Started).and_then(|cell| {
+            let started = self.started(cell).ok().flatten()?;
+            Some(started.cookie)
+        });
+        let announced = self.announced(at);
+        let effect = self.effect_of(at);
+        let path = if announced { self.path(at).to_string() } else { String::new() };
+        let key =
+            if announced { idempotency_key(&self.run, &path, &print, generation) } else { Digest::ZERO };
+        let cookie = if announced { format!("{}-{attempt}", key.short()) } else { String::new() };
+        let mut state = CallState {
+            request: None,
+            prompt: match &request {
+                Request::Agent(agent) => Some(agent.prompt.clone()),
+                _ => None,
+            },
+            fingerprint: print,
+            generation,
+            caused,
+            effect,
+            under_way: true,
+            inputs: values,
+            key,
+            cookie: cookie.clone(),
+            attempt,
+            sweep,
+        };
+        if announced {
+            let runner = match &self.node(at.node).kind {
+                Kind::Agent(agent) => {
+                    self.counts.calls += 1;
+                    agent.runner.clone()
+                }
+                _ => None,
+            };
+            let event = Event::Started(Started { request, effect, key, cookie, attempt, runner });
+            self.emit(address, generation, print, Digest::ZERO, &event, Then::Call(at));
+        } else {
+            state.request = Some(request);
+        }
+        *self.slot_mut(at) = Slot::Running;
+        self.calls.insert(at, state);
+        true
+    }
+
+    /// Whether a dispatched call still waits for its record.
+    pub(crate) fn waits_for_record(&self, at: At) -> bool {
+        self.announced(at)
+    }
+
+    /// A call's state while it is under way.
+    pub(crate) fn call_mut(&mut self, at: At) -> Option<&mut CallState> {
+        self.calls.get_mut(&at)
+    }
+
+    /// Calls that are under way: their outcome has not been handed in.
+    pub(crate) fn calls_under_way(&self) -> impl Iterator<Item = At> {
+        self.calls.iter().filter(|(_, call)| call.under_way).map(|(at, _)| *at)
+    }
+
+    /// Takes in how a call ended, and asks for the record. Its place is free at once; only what depends on it waits
+    /// for the record to be durable.
+    pub(crate) fn finished(&mut self, at: At, end: CallEnd) {
+        let address = self.address(at);
+        let path = match &end {
+            CallEnd::Failed { failure, .. } if failure.path.is_empty() => self.path(at).to_string(),
+            _ => String::new(),
+        };
+        let Some(call) = self.calls.get_mut(&at) else { return };
+        call.under_way = false;
+        call.inputs = Vec::new();
+        let request = call.request.take();
+        let (generation, print, caused) = (call.generation, call.fingerprint, call.caused);
+        match end {
+            CallEnd::Done(value, receipt) => {
+                let digest = value.digest();
+                let output = value
+                    .text()
+                    .map_err(|error| error.to_string())
+                    .and_then(|text| raw(&text));
+                let output = match output {
+                    Ok(output) => output,
+                    Err(why) => return self.break_off(why),
+                };
+                let event = Event::Succeeded(Succeeded { output, request, receipt });
+                self.emit(address, generation, print, digest, &event, Then::Settle(at, Outcome::Done(value, caused)));
+            }
+            CallEnd::Failed { failure, may_have_acted } => {
+                let failure = failure.at(|| path);
+                let event = Event::Failed(Failed { failure: failure.clone(), may_have_acted, request });
+                let outcome = Outcome::Failed(Arc::new(failure));
+                self.emit(address, generation, print, Digest::ZERO, &event, Then::Settle(at, outcome));
+            }
+        }
+        self.free_place_early(at);
+    }
+
+    pub(super) fn call_settled(&mut self, at: At, outcome: Outcome) {
+        self.calls.remove(&at);
+        let around = self.around(at);
+        match outcome {
+            Outcome::Done(value, caused) => {
+                self.counts.ok += 1;
+                self.settle(at, Slot::Done(value, caused));
+            }
+            Outcome::Failed(failure) => {
+                self.counts.failed += 1;
+                self.settle(at, Slot::Failed(failure));
+            }
+        }
+        // What it sets free comes first: an item keeps its place from one call to the next.
+        self.turn();
+        self.call_over(&around);
+        self.reclaim();
+    }
+}
+
+/// Inputs by name and digest.
+pub(super) fn named<'a>(names: impl Iterator<Item = &'a str>, values: &[Val]) -> Vec<Input> {
+    names.zip(values).map(|(name, value)| Input { name: name.to_owned(), digest: value.digest() }).collect()
+}
+
+/// Stored JSON text as it goes into a record.
+pub(super) fn raw(text: &str) -> Result<Box<serde_json::value::RawValue>, String> {
+    serde_json::value::RawValue::from_string(text.to_owned()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,503 @@
+//! The walk: a run's frames, and the queue of what is to be looked at next. It decides; it starts nothing.
+//!
+//! A walk first *checks*: it goes through everything that recorded outcomes reach and writes nothing. `go` then lets it
+//! ask for records and calls. All of it is driven by `turn`, which works the queue off.
+
+use super::{
+    conflict::{Conflict, Doubtful},
+    emit::{Emit, Then},
+    frame::{At, Fan, Frame, FrameId, Group, Hold, Slot},
+    request::CallState,
+};
+use crate::program::{Program, RESULT};
+use hermes_core::{
+    digest::Digest,
+    failure::Failure,
+    fold::RunState,
+    ids::{Address, Place, ScopeNo, Seq, StepNo},
+    journal::{Event, Named, Record},
+    path::{Mark, Segment, StepPath},
+    value::{Fetch, Val},
+};
+use hermes_plan::graph::{BodyId, Kind, Node, NodeId};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+/// Reads from the run's journal what the walk does not keep in memory.
+pub(crate) trait Lookup: Send + Sync {
+    /// The whole record at `seq`.
+    fn record(&self, seq: Seq) -> Result<Record, String>;
+    /// Loads stored values when they are needed.
+    fn fetch(&self) -> Arc<dyn Fetch>;
+}
+
+/// What is to be looked at next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    /// A step all of whose needs have settled.
+    Look(At),
+    /// A frame all of whose steps have settled.
+    Ended(FrameId),
+    /// A loop or review that a check held back in the middle.
+    GoOn(At),
+}
+
+/// How many steps came out how, in this walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Recorded steps that succeeded, reused ones included.
+    pub ok: u64,
+    /// Recorded steps that failed, reused failures included.
+    pub failed: u64,
+    /// Steps that did not start because something they need failed.
+    pub skipped: u64,
+    /// Recorded outcomes that were reused.
+    pub reused: u64,
+    /// Agent calls that were started.
+    pub calls: u64,
+    /// Fingerprints that were computed and compared with the journal.
+    pub compared: u64,
+}
+
+/// The settings of a walk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) crash_limit: Option<u32>,
+}
+
+/// A run being walked.
+pub(crate) struct Walk {
+    pub(super) program: Arc<Program>,
+    pub(super) state: RunState,
+    pub(super) run: String,
+    pub(super) lookup: Arc<dyn Lookup>,
+    pub(super) fetch: Arc<dyn Fetch>,
+    pub(super) settings: Settings,
+    /// By node: its number in the run's step table.
+    pub(super) numbers: Vec<StepNo>,
+    pub(super) frames: Vec<Option<Frame>>,
+    pub(super) free: Vec<FrameId>,
+    pub(super) closed: Vec<FrameId>,
+    pub(super) work: VecDeque<Work>,
+    pub(super) checking: bool,
+    pub(super) held: Vec<At>,
+    pub(super) ready: VecDeque<At>,
+    pub(super) calls: BTreeMap<At, CallState>,
+    /// Arms whose decision is not durable yet: position, body, value, caused.
+    pub(super) decided: BTreeMap<At, (u32, BodyId, Val, bool)>,
+    pub(super) questions: BTreeMap<Seq, At>,
+    /// Answers to questions whose opening the walk has not heard of.
+    pub(super) early: BTreeMap<Seq, (Seq, Digest)>,
+    pub(super) conflicts: Vec<Conflict>,
+    pub(super) doubts: Vec<Doubtful>,
+    /// Open questions that a check found in failed frames.
+    pub(super) rest_later: Vec<(Address, Seq)>,
+    /// Steps that run again because the author gave them another version.
+    pub(super) versions: BTreeSet<Address>,
+    pub(super) emits: Vec<Emit>,
+    pub(super) cancels: Vec<At>,
+    pub(super) next_scope: u32,
+    pub(super) counts: Counts,
+    pub(super) end: Option<Result<(Val, bool), Arc<Failure>>>,
+    /// What made it impossible to go on reading the journal.
+    pub(super) broken: Option<String>,
+    /// Plan steps that were never recorded and are not in the journal's table yet.
+    pub(super) named: Vec<(String, String)>,
+}
+
+impl Walk {
+    pub(crate) fn new(
+        program: Arc<Program>,
+        state: RunState,
+        run: String,
+        lookup: Arc<dyn Lookup>,
+        settings: Settings,
+    ) -> Self {
+        let fetch = lookup.fetch();
+        let mut numbers = Vec::with_capacity(program.graph.len());
+        let mut named = Vec::new();
+        for node in program.graph.nodes() {
+            let number = if node.pattern.is_empty() {
+                StepNo(0)
+            } else {
+                state.number(&node.pattern).unwrap_or_else(|| {
+                    named.push((node.pattern.to_string(), kind_word(&node.kind).to_owned()));
+                    StepNo(u32::try_from(state.steps.len() + named.len() - 1).unwrap_or(u32::MAX))
+                })
+            };
+            numbers.push(number);
+        }
+        let next_scope = u32::try_from(state.scopes.len()).unwrap_or(u32::MAX);
+        let input = Val::stored(state.input, Arc::clone(&fetch), 1);
+        let mut walk = Self {
+            program,
+            state,
+            run,
+            lookup,
+            fetch,
+            settings,
+            numbers,
+            frames: Vec::new(),
+            free: Vec::new(),
+            closed: Vec::new(),
+            rest_later: Vec::new(),
+            work: VecDeque::new(),
+            checking: true,
+            held: Vec::new(),
+            ready: VecDeque::new(),
+            calls: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            early: BTreeMap::new(),
+            conflicts: Vec::new(),
+            doubts: Vec::new(),
+            versions: BTreeSet::new(),
+            emits: Vec::new(),
+            cancels: Vec::new(),
+            next_scope,
+            counts: Counts::default(),
+            end: None,
+            broken: None,
+            named,
+        };
+        walk.open_frame(BodyId::PLAN, Place::ROOT, None, vec![input], false);
+        walk
+    }
+
+    /// Lets the walk write and call, after a check that found nothing to decide.
+    pub(crate) fn go(&mut self) {
+        self.checking = false;
+        if !self.named.is_empty() {
+            let first = StepNo(u32::try_from(self.state.steps.len()).unwrap_or(u32::MAX));
+            let event = Event::Named(Named { first, steps: std::mem::take(&mut self.named) });
+            self.emit(ROOT, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
+        }
+        self.open_version_causes();
+        for (address, question) in std::mem::take(&mut self.rest_later) {
+            self.emit_rest(address, question);
+        }
+        for at in std::mem::take(&mut self.held) {
+            if matches!(self.slot(at), Slot::Held) {
+                *self.slot_mut(at) = Slot::Waiting(0);
+                self.work.push_back(Work::Look(at));
+            } else {
+                self.work.push_back(Work::GoOn(at));
+            }
+        }
+    }
+
+    /// Works the queue off.
+    pub(crate) fn turn(&mut self) {
+        while let Some(work) = self.work.pop_front() {
+            if self.broken.is_some() {
+                return;
+            }
+            match work {
+                Work::Look(at) => self.look(at),
+                Work::Ended(frame) => self.frame_ended(frame),
+                Work::GoOn(at) => self.go_on(at),
+            }
+        }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// How the plan ended, once it has.
+    pub(crate) fn end(&self) -> Option<&Result<(Val, bool), Arc<Failure>>> {
+        self.end.as_ref()
+    }
+
+    /// Why the journal cannot be read any further.
+    pub(crate) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// Whether anything was held back that a `go` would do.
+    pub(crate) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    pub(crate) fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    pub(crate) fn open_questions(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
+    pub(crate) fn take_emits(&mut self) -> Vec<Emit> {
+        std::mem::take(&mut self.emits)
+    }
+
+    pub(crate) fn take_cancels(&mut self) -> Vec<At> {
+        std::mem::take(&mut self.cancels)
+    }
+
+    // ---- frames and slots
+
+    pub(super) fn node(&self, id: NodeId) -> &Node {
+        self.program.graph.node(id)
+    }
+
+    #[expect(clippy::expect_used, reason = "a frame outlives everything that names it: it ends when all has settled")]
+    pub(crate) fn frame(&self, id: FrameId) -> &Frame {
+        self.frames[id.0 as usize].as_ref().expect("a live frame")
+    }
+
+    #[expect(clippy::expect_used, reason = "a frame outlives everything that names it: it ends when all has settled")]
+    pub(super) fn frame_mut(&mut self, id: FrameId) -> &mut Frame {
+        self.frames[id.0 as usize].as_mut().expect("a live frame")
+    }
+
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (FrameId, &Frame)> {
+        (0..).zip(&self.frames).filter_map(|(id, frame)| Some((FrameId(id), frame.as_ref()?)))
+    }
+
+    pub(crate) fn slot(&self, at: At) -> &Slot {
+        &self.frame(at.frame).slots[self.program.local[at.node.0 as usize] as usize]
+    }
+
+    pub(super) fn slot_mut(&mut self, at: At) -> &mut Slot {
+        let local = self.program.local[at.node.0 as usize] as usize;
+        &mut self.frame_mut(at.frame).slots[local]
+    }
+
+    /// The copy of `node` that `frame` sees: in itself, or in the frame around it that has it.
+    pub(super) fn seen_from(&self, frame: FrameId, node: NodeId) -> At {
+        let body = self.program.body_of(node);
+        let mut id = frame;
+        loop {
+            let frame = self.frame(id);
+            match frame.parent {
+                Some((group, _)) if frame.body != body => id = group.frame,
+                _ => return At { frame: id, node },
+            }
+        }
+    }
+
+    pub(super) fn fan_mut(&mut self, at: At) -> Option<&mut Fan> {
+        match self.slot_mut(at) {
+            Slot::Group(group) => match &mut **group {
+                Group::Fan(fan) => Some(fan),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) fn fan(&self, at: At) -> Option<&Fan> {
+        match self.slot(at) {
+            Slot::Group(group) => match &**group {
+                Group::Fan(fan) => Some(fan),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Makes a copy of `body`, with `params` for its placeholders, and queues what can be looked at.
+    pub(super) fn open_frame(
+        &mut self,
+        body: BodyId,
+        place: Place,
+        parent: Option<(At, u32)>,
+        params: Vec<Val>,
+        caused: bool,
+    ) -> FrameId {
+        let program = Arc::clone(&self.program);
+        let plan = program.graph.body(body);
+        let id = self.free.pop().unwrap_or(FrameId(u32::try_from(self.frames.len()).unwrap_or(u32::MAX)));
+        let mut slots = Vec::with_capacity(plan.nodes.len());
+        let mut params = plan.params.iter().copied().zip(params);
+        let mut next_param = params.next();
+        for node in &plan.nodes {
+            slots.push(match next_param.take() {
+                Some((param, value)) if param == *node => {
+                    next_param = params.next();
+                    Slot::Done(value, caused)
+                }
+                other => {
+                    next_param = other;
+                    let kind = &program.graph.node(*node).kind;
+                    // A placeholder that was given no value would be a fault of ours; it stays unread.
+                    match kind {
+                        Kind::Placeholder(_) => Slot::Skipped,
+                        Kind::Constant(value) => Slot::Done(value.clone(), false),
+                        _ => Slot::Waiting(0),
+                    }
+                }
+            });
+        }
+        let frame = Frame {
+            body,
+            place,
+            parent,
+            slots,
+            unsettled: 0,
+            failed: false,
+            caused: caused || parent.is_some_and(|(group, _)| self.frame(group.frame).caused),
+            waiters: BTreeMap::new(),
+            keys: Vec::new(),
+            active: 0,
+            hold: Hold::None,
+            begun: false,
+            parked: Vec::new(),
+        };
+        if id.0 as usize == self.frames.len() {
+            self.frames.push(Some(frame));
+        } else {
+            self.frames[id.0 as usize] = Some(frame);
+        }
+        let mut unsettled = 0;
+        for node in &plan.nodes {
+            let at = At { frame: id, node: *node };
+            if self.slot(at).settled() {
+                continue;
+            }
+            unsettled += 1;
+            let mut missing = 0;
+            for dep in &program.deps[node.0 as usize] {
+                let source = self.seen_from(id, *dep);
+                if !self.slot(source).settled() {
+                    missing += 1;
+                    if source.frame != id {
+                        self.frame_mut(source.frame).waiters.entry(*dep).or_default().push(at);
+                    }
+                }
+            }
+            *self.slot_mut(at) = Slot::Waiting(missing);
+            if missing == 0 {
+                self.work.push_back(Work::Look(at));
+            }
+        }
+        if program.outer_result[body.0 as usize] {
+            let source = self.seen_from(id, plan.result);
+            if !self.slot(source).settled() {
+                unsettled += 1;
+                let waiter = At { frame: id, node: RESULT };
+                self.frame_mut(source.frame).waiters.entry(plan.result).or_default().push(waiter);
+            }
+        }
+        self.frame_mut(id).unsettled = unsettled;
+        if unsettled == 0 {
+            self.work.push_back(Work::Ended(id));
+        }
+        id
+    }
+
+    pub(super) fn close_frame(&mut self, id: FrameId) {
+        self.frames[id.0 as usize] = None;
+        self.closed.push(id);
+    }
+
+    /// Lets the indices of closed frames be used again, once nothing names them any longer.
+    pub(super) fn reclaim(&mut self) {
+        self.free.append(&mut self.closed);
+    }
+
+    // ---- addresses and paths
+
+    pub(super) fn number(&self, node: NodeId) -> StepNo {
+        self.numbers[node.0 as usize]
+    }
+
+    pub(super) fn address(&self, at: At) -> Address {
+        Address { place: self.frame(at.frame).place, step: self.number(at.node) }
+    }
+
+    /// The keys around a frame, outermost first: one for each frame that is a copy of an item or round.
+    fn keys_around(&self, frame: FrameId) -> Vec<String> {
+        let mut keys = Vec::new();
+        let mut id = frame;
+        while let Some((group, index)) = self.frame(id).parent {
+            match self.slot(group) {
+                Slot::Group(kind) => match &**kind {
+                    Group::Fan(fan) if fan.scope.is_some() => keys.push(fan.keys.get(index).to_string()),
+                    Group::Loop(state) if !state.in_else => keys.push(state.round.to_string()),
+                    Group::Review(turn) => keys.push(turn.round.to_string()),
+                    _ => {}
+                },
+                // A check goes on below a conflict with what is stored; its group has no slot of its own then.
+                _ => {}
+            }
+            id = group.frame;
+        }
+        keys.reverse();
+        keys
+    }
+
+    /// The path of a concrete step, for display and for its idempotency key.
+    pub(crate) fn path(&self, at: At) -> StepPath {
+        let node = self.node(at.node);
+        let keys = self.keys_around(at.frame);
+        if node.pattern.is_empty() {
+            return self.frame_path(at.frame);
+        }
+        node.pattern.fill(keys)
+    }
+
+    /// The path of a question of a review: its name with the round.
+    pub(crate) fn round_path(&self, at: At, round: u32) -> StepPath {
+        let path = self.path(at);
+        let mut segments = path.segments().to_vec();
+        if let Some(last) = segments.last_mut() {
+            *last = Segment { name: last.name.clone(), mark: Mark::Key(round.to_string()) };
+        }
+        StepPath::new(segments)
+    }
+
+    /// The path of what a frame is a copy of.
+    fn frame_path(&self, frame: FrameId) -> StepPath {
+        match self.frame(frame).parent {
+            Some((group, index)) => {
+                let path = self.path(group);
+                match self.fan(group) {
+                    Some(fan) => {
+                        let mut segments = path.segments().to_vec();
+                        if let Some(last) = segments.last_mut() {
+                            last.mark = Mark::Key(fan.keys.get(index).to_string());
+                        }
+                        StepPath::new(segments)
+                    }
+                    None => path,
+                }
+            }
+            None => StepPath::default(),
+        }
+    }
+
+    pub(super) fn scope_place(scope: ScopeNo, ordinal: u32) -> Place {
+        Place { scope, ordinal }
+    }
+
+    pub(super) fn break_off(&mut self, why: impl std::fmt::Display) {
+        self.broken.get_or_insert_with(|| why.to_string());
+    }
+}
+
+/// The address of what concerns the run as a whole.
+pub(crate) const ROOT: Address = Address { place: Place::ROOT, step: StepNo(0) };
+
+/// The word for a node's kind in the step table.
+pub(crate) fn kind_word(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Placeholder(_) | Kind::Constant(_) | Kind::Derived(_) => "derived",
+        Kind::Agent(_) => "agent",
+        Kind::Ask(_) => "ask",
+        Kind::Step(_) => "step",
+        Kind::Parallel { .. } => "parallel",
+        Kind::Each { .. } => "parallel each",
+        Kind::Pipeline { .. } => "pipeline",
+        Kind::Repeat(_) => "repeat",
+        Kind::Branch { .. } => "branch",
+        Kind::Review(_) => "review",
+    }
+}

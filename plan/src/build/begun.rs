@@ -1,0 +1,189 @@
+//! A builder between its first call and its last.
+
+use super::{
+    ambient,
+    draft::{Draft, Filled, Handle, PlanId, Use},
+    errors::{PlanError, PlanErrorKind},
+    names::Claim,
+};
+use crate::graph::{Kind, Location, NodeId};
+use hermes_core::{data::Data, path::check_name, schema::Schema};
+use std::{any::TypeId, time::Duration};
+
+/// The part that every builder has: which plan it belongs to, what it is called, where it began.
+///
+/// The plan knows of it until its last call, so one that is dropped, forgotten or carried away is found.
+pub(crate) struct Begun {
+    plan: PlanId,
+    ticket: u32,
+    name: String,
+    at: Location,
+}
+
+/// What a step has when it joins the plan.
+pub(crate) struct Join {
+    pub(crate) key: Option<(String, Location)>,
+    pub(crate) inputs: Vec<Use>,
+    pub(crate) after: Vec<Use>,
+    pub(crate) kind: Kind,
+    pub(crate) schema: Schema,
+}
+
+impl Begun {
+    /// Begins a builder in the innermost plan.
+    #[track_caller]
+    pub(crate) fn new(primitive: &str, name: String, ends: &'static str) -> Self {
+        let at = Location::caller();
+        let what = || format!("`{primitive}({name:?}, ..)`");
+        let (plan, ticket) = ambient::current(what, |draft| (draft.id(), draft.begin(what(), ends, at)));
+        Self { plan, ticket, name, at }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn at(&self) -> Location {
+        self.at
+    }
+
+    pub(crate) fn plan(&self) -> PlanId {
+        self.plan
+    }
+
+    /// Notes a mistake.
+    pub(crate) fn mistake(&self, error: PlanError) {
+        ambient::in_plan(self.plan, |draft| draft.mistake(error));
+    }
+
+    /// The schema of a type; one that nothing can be checked against is a mistake at `at`.
+    pub(crate) fn schema<T: Data>(&self, at: Location) -> Schema {
+        schema_in::<T>(self.plan, at)
+    }
+
+    /// A text that must say something.
+    pub(crate) fn not_blank(&self, what: &str, text: &str, kind: PlanErrorKind, at: Location) {
+        if text.trim().is_empty() {
+            let message = format!("{what} of `{}` is blank", self.name);
+            self.mistake(PlanError::new(kind, at, message, "write it, or leave the call out"));
+        }
+    }
+
+    /// A timeout must be some time.
+    pub(crate) fn timeout(&self, timeout: Duration, at: Location) -> Duration {
+        if timeout.is_zero() {
+            let message = format!("the timeout of `{}` is zero, so it could never succeed", self.name);
+            let mend = "give it more time, or leave `.timeout(..)` out";
+            self.mistake(PlanError::new(PlanErrorKind::ZeroTimeout, at, message, mend));
+        }
+        timeout
+    }
+
+    /// The last call of a builder that is one step: it joins the plan in the innermost body.
+    #[track_caller]
+    pub(crate) fn join(self, join: Join) -> Handle {
+        self.check_inputs(&join.inputs);
+        let Join { key, inputs, after, kind, schema } = join;
+        let node = self.last(|draft| {
+            let inputs = draft.inputs(inputs);
+            let after = after.iter().map(|after| draft.check(after)).collect();
+            let (claim, at) = match &key {
+                Some((key, at)) => (Claim::Keyed(key), *at),
+                None => (Claim::Step, self.at),
+            };
+            // A mistake in the key is shown where the key is; the step is where it began.
+            let node = draft.named(&self.name, claim, self.at, Some(Filled { inputs, after, kind, schema }));
+            debug_assert!(at.line() > 0);
+            node
+        });
+        Handle { plan: self.plan, node, made: self.at }
+    }
+
+    fn check_inputs(&self, inputs: &[Use]) {
+        for (index, input) in inputs.iter().enumerate() {
+            if let Err(why) = check_name(&input.name) {
+                let message = format!("`{}` cannot name an input: {why}", input.name.escape_debug());
+                let error = PlanError::new(PlanErrorKind::InvalidName, input.at, message, "give it another name");
+                self.mistake(error);
+            }
+            if let Some(first) = inputs[..index].iter().find(|first| first.name == input.name) {
+                let message = format!("two inputs of `{}` are named `{}`", self.name, input.name);
+                let error =
+                    PlanError::new(PlanErrorKind::DuplicateInput, input.at, message, "rename one of them");
+                self.mistake(error.also(first.at));
+            }
+        }
+    }
+
+    /// The last call.
+    #[track_caller]
+    fn last<R>(&self, work: impl FnOnce(&mut Draft) -> R) -> R {
+        let done = ambient::in_plan(self.plan, |draft| {
+            draft.end(self.ticket);
+            work(draft)
+        });
+        match done {
+            Some(done) => done,
+            None => panic!(
+                "`{}` was begun in a plan that is no longer being built; end it inside the function that you give to \
+                 `Plan::new(name, f)`",
+                self.name
+            ),
+        }
+    }
+}
+
+/// The schema of a type in a plan under construction.
+pub(super) fn schema_in<T: Data>(plan: PlanId, at: Location) -> Schema {
+    let of = TypeId::of::<T>();
+    if let Some(schema) = ambient::in_plan(plan, |draft| draft.schema(of)).flatten() {
+        return schema;
+    }
+    let schema = Schema::of::<T>();
+    let error = schema.expressible().err().map(|why| {
+        let message = format!("the schema of `{}` cannot be used: {why}", std::any::type_name::<T>());
+        let mend = "mend its `JsonSchema`, most simply by deriving it";
+        PlanError::new(PlanErrorKind::InexpressibleSchema, at, message, mend)
+    });
+    ambient::in_plan(plan, |draft| draft.met_schema(of, &schema, error));
+    schema
+}
+
+/// A builder of a group: it has its place in the plan from its first call, before what is inside it.
+pub(crate) struct Group {
+    begun: Begun,
+    node: NodeId,
+}
+
+impl Group {
+    /// Begins a group in the innermost body of the innermost plan.
+    #[track_caller]
+    pub(crate) fn new(primitive: &str, name: String, ends: &'static str) -> Self {
+        let begun = Begun::new(primitive, name, ends);
+        let reserved =
+            ambient::in_plan(begun.plan, |draft| draft.named(&begun.name, Claim::Group, begun.at, None));
+        let node = reserved.unwrap_or(NodeId(0));
+        Self { begun, node }
+    }
+
+    pub(crate) fn begun(&self) -> &Begun {
+        &self.begun
+    }
+
+    pub(crate) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Checks the use of a handle as this group's input.
+    pub(crate) fn input(&self, input: Use) -> Vec<crate::graph::NodeInput> {
+        ambient::in_plan(self.begun.plan, |draft| draft.inputs(vec![input])).unwrap_or_default()
+    }
+
+    /// The group's last call.
+    #[track_caller]
+    pub(crate) fn finish(self, inputs: Vec<crate::graph::NodeInput>, kind: Kind, schema: Schema) -> Handle {
+        let filled = Filled { inputs, after: Vec::new(), kind, schema };
+        self.begun.last(|draft| draft.fill(self.node, filled));
+        Handle { plan: self.begun.plan, node: self.node, made: self.begun.at }
+    }
+}

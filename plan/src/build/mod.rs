@@ -1,0 +1,22 @@
+//! How a plan comes about while the author's closure runs: the drafts under construction, the checks, the mistakes.
+//!
+//! Must not hold: anything that an author calls by name; that is `authoring`.
+
+mod ambient;
+mod begun;
+mod draft;
+mod erase;
+mod errors;
+mod inside;
+mod names;
+
+pub(crate) use ambient::{current, open};
+pub(crate) use begun::{Begun, Group, Join};
+pub(crate) use draft::{Draft, Filled, Handle, PlanId, Use};
+pub(crate) use erase::{checker, decode, encode, missing};
+pub use errors::{PlanError, PlanErrorKind, PlanErrors};
+pub(crate) use inside::{Inside, Scoped};
+pub(crate) use names::{check_key, check_label};
+
+#[cfg(test)]
+mod tests;

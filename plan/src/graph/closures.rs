@@ -1,0 +1,18 @@
+//! The author's closures with their types erased. They take stored values and give stored values: decoding and
+//! encoding happen inside, so nothing else ever holds an author's type.
+
+use hermes_core::{failure::Failure, value::Val};
+use std::{future::Future, pin::Pin, sync::Arc};
+
+/// A boxed future, as runners and async steps give it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// Computes a value from the inputs, in order.
+pub type ComputeFn = Arc<dyn Fn(&[Val]) -> Result<Val, Failure> + Send + Sync>;
+/// The same, asynchronously.
+pub type AsyncFn = Arc<dyn Fn(Vec<Val>) -> BoxFuture<'static, Result<Val, Failure>> + Send + Sync>;
+/// Renders a prompt from the inputs, in order.
+pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
+/// Makes an item's key from the item.
+pub type KeyFn = Arc<dyn Fn(&Val) -> Result<String, Failure> + Send + Sync>;
+/// Tests a value for a branch's arm.
+pub type TestFn = Arc<dyn Fn(&Val) -> Result<bool, Failure> + Send + Sync>;

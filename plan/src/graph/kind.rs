@@ -1,0 +1,275 @@
+//! What a node can be, and the options of each kind.
+
+use super::{AsyncFn, BodyId, ComputeFn, KeyFn, Location, NodeId, PromptFn, TestFn};
+use hermes_core::{
+    effect::{Effect, Isolation},
+    schema::Schema,
+    value::Val,
+};
+use std::{fmt, num::NonZeroU32, time::Duration};
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Stands for a value that is handed in.
+    Placeholder(Placeholder),
+    /// A constant of the plan.
+    Constant(Val),
+    /// Computed from its inputs whenever it is needed; not recorded.
+    Derived(Derived),
+    /// An agent call.
+    Agent(Box<Agent>),
+    /// A question to a person.
+    Ask(Box<Ask>),
+    /// Local Rust.
+    Step(Box<LocalStep>),
+    /// A fan-out known at build time: one child a key, in order.
+    Parallel {
+        /// Keys and bodies, in order.
+        children: Vec<(String, BodyId)>,
+        /// Limit and failure mode.
+        fan: Fan,
+    },
+    /// A fan-out over a list known at run time. Its one input is the list.
+    Each {
+        /// The body.
+        body: BodyId,
+        /// How items get their keys.
+        keys: Keys,
+        /// Limit and failure mode.
+        fan: Fan,
+    },
+    /// A fan-out over a list whose items go through stages with a barrier between them. Its one input is the list.
+    Pipeline {
+        /// The stages' bodies, in order; at least one.
+        stages: Vec<BodyId>,
+        /// How items get their keys.
+        keys: Keys,
+        /// Limit and failure mode.
+        fan: Fan,
+    },
+    /// A bounded loop. Its one input is the initial state; its body's output is a flow (`{"Again": state}` or
+    /// `{"Done": output}`).
+    Repeat(Repeat),
+    /// A choice. Its one input is what it chooses on.
+    Branch {
+        /// The arms, in order.
+        arms: Vec<Arm>,
+        /// The body of `.otherwise(..)`; `None` fails where no arm takes the value.
+        otherwise: Option<BodyId>,
+    },
+    /// The approve-or-revise loop. Its first input is the value under review.
+    Review(Box<Review>),
+}
+
+/// What a placeholder stands for. The word is what layouts show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placeholder {
+    /// The plan's input.
+    Input,
+    /// An item of a fan-out.
+    Item,
+    /// The value of a branch or review.
+    Value,
+    /// The feedback of a review.
+    Feedback,
+    /// The state of a loop.
+    State,
+}
+
+impl Placeholder {
+    /// The word for layouts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Item => "item",
+            Self::Value => "value",
+            Self::Feedback => "feedback",
+            Self::State => "state",
+        }
+    }
+}
+
+/// A derived value.
+#[derive(Clone)]
+pub struct Derived {
+    /// The verb (`map`, `get`, `join`, `again`, `done`).
+    pub verb: &'static str,
+    /// The computation.
+    pub compute: ComputeFn,
+}
+
+/// How an agent's prompt comes about.
+#[derive(Clone)]
+pub enum Prompt {
+    /// A fixed text; each input follows as a named, fenced JSON block.
+    Text(String),
+    /// Built from the inputs; sent as it is.
+    Built {
+        /// The prompt builder.
+        build: PromptFn,
+        /// Where it was written.
+        at: Location,
+    },
+}
+
+/// An agent call.
+#[derive(Clone)]
+pub struct Agent {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// Whether the answer is plain text (`.text()`) rather than JSON of the node's schema.
+    pub text: bool,
+    /// Decodes its one value as the author's type today and hands it back; the error says why it cannot.
+    pub check: ComputeFn,
+    /// Tools, by name.
+    pub tools: Vec<String>,
+    /// Skills, by name.
+    pub skills: Vec<String>,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// The variant asked for.
+    pub variant: Option<String>,
+    /// Where it works.
+    pub isolation: Isolation,
+    /// The runner, by name; `None` for the executor's default.
+    pub runner: Option<String>,
+    /// The longest it may take.
+    pub timeout: Option<Duration>,
+    /// What running it twice would do.
+    pub effect: Effect,
+    /// The author's version.
+    pub version: Option<u32>,
+}
+
+/// The choices of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choices {
+    /// Which of the node's inputs holds the list.
+    pub input: usize,
+    /// Whether several may be chosen.
+    pub many: bool,
+}
+
+/// A question. Its inputs are what the person is shown.
+#[derive(Clone)]
+pub struct Ask {
+    /// The title; the step's name where the author gave none.
+    pub title: String,
+    /// The choices, where there are choices. That input is the last.
+    pub choices: Option<Choices>,
+    /// Decodes its one value (an answer) as the author's type today and hands it back; the error says why it cannot.
+    pub check: ComputeFn,
+}
+
+/// How a local step is run.
+#[derive(Clone)]
+pub enum Call {
+    /// On the blocking pool.
+    Blocking(ComputeFn),
+    /// On the async runtime.
+    Async(AsyncFn),
+}
+
+/// Local Rust.
+#[derive(Clone)]
+pub struct LocalStep {
+    /// The author's closure.
+    pub call: Call,
+    /// Decodes its one value as the author's type today and hands it back; the error says why it cannot.
+    pub check: ComputeFn,
+    /// The longest it may take.
+    pub timeout: Option<Duration>,
+    /// What running it twice would do.
+    pub effect: Effect,
+    /// The author's version.
+    pub version: Option<u32>,
+}
+
+/// How a fan-out fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FanMode {
+    /// `.all()`: the first failure fails it. Yields `[T]`.
+    FailFast,
+    /// `.results()`: failures are values. Yields `[{"Ok": T} | {"Err": Failure}]`.
+    Collect,
+    /// `.options()`: a failure becomes null. Yields `[T | null]`.
+    Null,
+}
+
+/// What every fan-out has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fan {
+    /// How many items may be in progress at once.
+    pub limit: Option<NonZeroU32>,
+    /// How it fails.
+    pub mode: FanMode,
+}
+
+/// How the items of a run-time fan-out get their keys.
+#[derive(Clone)]
+pub enum Keys {
+    /// By position in the list.
+    Position,
+    /// From the item, by `key_by`.
+    By {
+        /// The key builder.
+        key: KeyFn,
+        /// Where it was written.
+        at: Location,
+    },
+    /// From the fan-out whose result the list is.
+    Inherited(NodeId),
+}
+
+/// A bounded loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeat {
+    /// The body.
+    pub body: BodyId,
+    /// The most rounds.
+    pub max: NonZeroU32,
+    /// What yields the output when the rounds are used up, from the last state; `None` fails.
+    pub or_else: Option<BodyId>,
+}
+
+/// An arm of a branch.
+#[derive(Clone)]
+pub struct Arm {
+    /// Its label.
+    pub label: String,
+    /// Whether it takes a value.
+    pub test: TestFn,
+    /// Its body.
+    pub body: BodyId,
+    /// Where the test was written.
+    pub at: Location,
+}
+
+/// An approve-or-revise loop.
+#[derive(Clone)]
+pub struct Review {
+    /// The title; the review's name where the author gave none.
+    pub title: String,
+    /// The revision: `(value, feedback)` to the next value. Without one there is no *request changes*.
+    pub revise: Option<BodyId>,
+    /// The most rounds.
+    pub max_rounds: NonZeroU32,
+    /// The schema of an answer.
+    pub answer: Schema,
+    /// Decodes its one value (an edited value) as the author's type today and hands it back; the error says why it
+    /// cannot.
+    pub check: ComputeFn,
+}
+
+macro_rules! opaque {
+    ($($name:ident => $text:literal),* $(,)?) => {
+        $(impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($text)
+            }
+        })*
+    };
+}
+opaque! { Derived => "Derived", Call => "Call", Prompt => "Prompt", Keys => "Keys", Arm => "Arm",
+    Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review" }

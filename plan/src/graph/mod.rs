@@ -1,0 +1,16 @@
+//! The plan graph: what the builders make, what layouts draw and what the executor walks. Complete before anything runs.
+
+mod body;
+mod closures;
+mod graph;
+mod kind;
+mod node;
+
+pub use body::{Body, BodyId, Role};
+pub use closures::{AsyncFn, BoxFuture, ComputeFn, KeyFn, PromptFn, TestFn};
+pub use graph::{Edge, Graph};
+pub use kind::{
+    Agent, Arm, Ask, Call, Choices, Derived, Fan, FanMode, Keys, Kind, LocalStep, Placeholder, Prompt, Repeat,
+    Review,
+};
+pub use node::{Location, Node, NodeId, NodeInput};

@@ -1,0 +1,44 @@
+//! `Layout`: one plan, and the forms in which it can be drawn.
+
+use super::{Drawing, dot, mermaid, painter, text};
+use crate::graph::Graph;
+use std::fmt;
+
+/// The drawing of a plan. Its `Display` is the text tree; every form is the same for the same plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout<'a> {
+    graph: &'a Graph,
+}
+
+impl<'a> Layout<'a> {
+    /// The drawing of this graph.
+    pub fn new(graph: &'a Graph) -> Self {
+        Self { graph }
+    }
+
+    /// The text tree, one line a node, without a line feed at the end.
+    pub fn text(&self) -> String {
+        self.drawing().to_string()
+    }
+
+    /// The text tree before it is written out.
+    pub fn drawing(&self) -> Drawing {
+        text::draw(self.graph)
+    }
+
+    /// A Mermaid flowchart. Groups are subgraphs, order without data is dashed.
+    pub fn mermaid(&self) -> String {
+        mermaid::write(&painter::paint(self.graph))
+    }
+
+    /// A Graphviz graph in DOT. Groups are clusters, order without data is dashed.
+    pub fn dot(&self) -> String {
+        dot::write(&painter::paint(self.graph))
+    }
+}
+
+impl fmt::Display for Layout<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.drawing(), f)
+    }
+}

@@ -1,0 +1,17 @@
+//! Drawings of plans, for people and for snapshots: a text tree, Mermaid and DOT, all read from the graph.
+
+mod dot;
+mod forms;
+mod mermaid;
+mod painter;
+mod picture;
+mod sources;
+mod text;
+mod tree;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use forms::Layout;
+pub use tree::Drawing;

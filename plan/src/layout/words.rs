@@ -1,0 +1,76 @@
+//! The words of a node: what it is and its bounds, with or without its sources.
+
+use crate::graph::{Body, Fan, FanMode, Keys, Kind, Node, Role};
+use hermes_core::path;
+use std::num::NonZeroU32;
+
+/// What a node is, e.g. `agent(input)` or `parallel each of outline by key, limit 4, fail fast`. Drawings with arrows
+/// leave the sources out.
+pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
+    let call = |word: &str| sources.map_or_else(|| word.to_owned(), |sources| format!("{word}({sources})"));
+    let of = |words: &str| sources.map_or_else(String::new, |sources| format!(" {words}{sources}"));
+    match kind {
+        Kind::Placeholder(placeholder) => placeholder.word().to_owned(),
+        Kind::Constant(_) => "value".to_owned(),
+        Kind::Derived(derived) => derived.verb.to_owned(),
+        Kind::Agent(_) => call("agent"),
+        Kind::Ask(_) => call("ask"),
+        Kind::Step(_) => call("step"),
+        Kind::Parallel { fan: bounds, .. } => {
+            let sources = sources.filter(|sources| !sources.is_empty());
+            let of = sources.map_or_else(String::new, |sources| format!(" of {sources}"));
+            format!("parallel{of}{}", fan(*bounds))
+        }
+        Kind::Each { keys, fan: bounds, .. } => {
+            format!("parallel each{} {}{}", of("of "), by(keys), fan(*bounds))
+        }
+        Kind::Pipeline { keys, fan: bounds, .. } => {
+            format!("pipeline{} {}{}", of("over "), by(keys), fan(*bounds))
+        }
+        Kind::Repeat(repeat) => format!("repeat{}{}", of(""), rounds(repeat.max)),
+        Kind::Branch { .. } => format!("branch{}", of("on ")),
+        // Without a revision nobody can ask for another round.
+        Kind::Review(review) => {
+            call("review") + &review.revise.map_or_else(String::new, |_| rounds(review.max_rounds))
+        }
+    }
+}
+
+/// Whether the sources of such a node read as one thing rather than as a list.
+pub(super) fn takes_one(kind: &Kind) -> bool {
+    matches!(kind, Kind::Each { .. } | Kind::Pipeline { .. } | Kind::Repeat(_) | Kind::Branch { .. })
+}
+
+/// What a body is to its owner; `None` where the owner's line says it.
+pub(super) fn role(owner: &Node, body: &Body) -> Option<String> {
+    match &body.role {
+        Role::Plan | Role::Item | Role::Round | Role::Revise => None,
+        Role::Stage(number) => Some(format!("stage {number}")),
+        Role::Child(key) => Some(format!("[{}]", path::escape(key))),
+        Role::Arm(label) => Some(format!("when {label}")),
+        Role::Else if matches!(owner.kind, Kind::Branch { .. }) => Some("otherwise".to_owned()),
+        Role::Else => Some("else".to_owned()),
+    }
+}
+
+fn by(keys: &Keys) -> &'static str {
+    match keys {
+        Keys::Position => "by position",
+        Keys::By { .. } => "by key",
+        Keys::Inherited(_) => "by its keys",
+    }
+}
+
+fn fan(fan: Fan) -> String {
+    let limit = fan.limit.map_or_else(String::new, |limit| format!(", limit {limit}"));
+    let mode = match fan.mode {
+        FanMode::FailFast => "fail fast",
+        FanMode::Collect => "collect",
+        FanMode::Null => "null",
+    };
+    format!("{limit}, {mode}")
+}
+
+fn rounds(max: NonZeroU32) -> String {
+    format!(" up to {max} {}", if max.get() == 1 { "round" } else { "rounds" })
+}
