@@ -1,5 +1,35 @@
-//! Runs plans: the walk, replay, the ledger, the review queue and the `Runner` trait.
+//! Runs plans: the walk, replay, the ledger, the review queue and the [`Runner`] trait.
 //!
-//! What decides is pure (`walk`), what acts is thin (`drive`). Nothing above `ledger` knows redb.
+//! What decides is pure (`walk`), what acts is thin (`drive`). Nothing above [`ledger`] knows redb.
 
+mod clock;
+mod compose;
+mod drive;
+mod error;
+mod executor;
 pub mod ledger;
+mod people;
+mod program;
+mod run;
+mod runner;
+mod start;
+mod sweep;
+mod walk;
+mod watch;
+mod workspace;
+
+pub use clock::Clock;
+pub use error::{AnswerError, DecideError, DriveError};
+pub use executor::{Executor, ExecutorOptions, ExecutorOptionsBuilder};
+pub use ledger::{Ledger, LedgerError};
+pub use people::{Answering, Deciding};
+pub use run::{Completed, Needs, Outcome, Run};
+pub use runner::{
+    AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, Runner, RunnerError,
+    RunnerErrorKind, RunnerIdentity,
+};
+pub use start::Start;
+pub use sweep::{carriers, sweep};
+pub use walk::Counts;
+pub use watch::{RunEvent, Seen, Watch};
+pub use workspace::Workspace;

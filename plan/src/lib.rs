@@ -2,5 +2,21 @@
 //!
 //! Nothing here runs a plan: no clock, no I/O, no async runtime.
 
+mod authoring;
+mod build;
 pub mod graph;
 pub mod layout;
+pub mod prelude;
+#[cfg(feature = "snapshot")]
+mod snapshot;
+
+pub use authoring::{
+    AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, ChooseBuilder, EachBuilder, Flow,
+    HasPrompt, Inputs, Joinable, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
+    RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, join, parallel, parallel_each,
+    pipeline, repeat, review, scope, step, value,
+};
+pub use build::{PlanError, PlanErrorKind, PlanErrors};
+#[cfg(feature = "snapshot")]
+#[doc(hidden)]
+pub use insta as __insta;

@@ -1,1 +1,263 @@
 //! The fold takes what can follow and refuses what cannot.
+
+use super::*;
+use crate::{
+    digest::Digest,
+    failure::{Failure, FailureClass},
+    ids::{Address, Place, RunId, ScopeNo, StepNo},
+    journal::{
+        Answered, Asked, CauseKind, Caused, CausesClosed, Decided, EndKind, Ended, Event, Failed, Frozen, FrozenKeys,
+        Named, Opened, Parked, RunStarted, Started, Succeeded,
+    },
+    people::Actor,
+    request::{Request, StepRequest},
+};
+use serde_json::value::RawValue;
+
+fn raw(text: &str) -> Box<RawValue> {
+    RawValue::from_string(text.to_owned()).unwrap()
+}
+
+fn at(scope: u32, ordinal: u32, step: u32) -> Address {
+    Address { place: Place { scope: ScopeNo(scope), ordinal }, step: StepNo(step) }
+}
+
+fn digest(text: &str) -> Digest {
+    Digest::of_bytes(text.as_bytes())
+}
+
+fn request() -> Request {
+    Request::Step(StepRequest { inputs: vec![], schema: Digest::ZERO, version: None })
+}
+
+/// A journal under construction.
+struct Journal(Vec<(Seq, Record)>);
+
+impl Journal {
+    fn new() -> Self {
+        let mut journal = Self(Vec::new());
+        journal.push(
+            at(0, 0, 0),
+            &Event::RunStarted(RunStarted {
+                id: RunId::new("r").unwrap(),
+                plan: "p".to_owned(),
+                input: raw("1"),
+                input_schema: Digest::ZERO,
+                output_schema: Digest::ZERO,
+                layout: String::new(),
+            }),
+        );
+        let steps = ["a", "fan", "fan[*]/x", "review"].map(|step| (step.to_owned(), "step".to_owned())).to_vec();
+        journal.push(at(0, 0, 0), &Event::Named(Named { first: StepNo(1), steps }));
+        journal
+    }
+
+    fn push(&mut self, at: Address, event: &Event) -> Seq {
+        self.push_with(at, digest("print"), digest("out"), event)
+    }
+
+    fn push_with(&mut self, at: Address, print: Digest, out: Digest, event: &Event) -> Seq {
+        let seq = Seq(self.0.len() as u64 + 1);
+        self.0.push((seq, Record::new(at, 0, print, out, event)));
+        seq
+    }
+
+    fn fold(&self) -> Result<RunState, IllegalEvent> {
+        fold(self.0.iter().map(|(seq, record)| (*seq, record)))
+    }
+
+    fn refused(mut self, at: Address, event: &Event) -> String {
+        self.fold().expect("so far it is legal");
+        self.push(at, event);
+        self.fold().expect_err("it must be refused").to_string()
+    }
+}
+
+fn succeeded() -> Event {
+    Event::Succeeded(Succeeded { output: raw("1"), request: Some(request()), receipt: None })
+}
+
+fn started() -> Event {
+    Event::Started(Started {
+        request: request(),
+        effect: crate::effect::Effect::Idempotent,
+        key: digest("key"),
+        cookie: "c".to_owned(),
+        attempt: 1,
+        runner: None,
+    })
+}
+
+fn failed() -> Event {
+    Event::Failed(Failed {
+        failure: Failure::new(FailureClass::Rejected, "no"),
+        may_have_acted: false,
+        request: Some(request()),
+    })
+}
+
+fn caused(kind: CauseKind) -> Event {
+    Event::Caused(Caused { kind, by: Actor::default(), why: None })
+}
+
+fn asked() -> Event {
+    Event::Asked(Asked {
+        request: request(),
+        path: "review[1]".to_owned(),
+        schema: digest("schema"),
+        choices: None,
+        many: false,
+        shown: vec![],
+    })
+}
+
+#[test]
+fn finished_is_finished_until_a_cause_is_open() {
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 1), &succeeded());
+    assert!(journal.refused(at(0, 0, 1), &succeeded()).contains("no cause is open"));
+
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 1), &succeeded());
+    let cause = journal.push(at(0, 0, 1), &caused(CauseKind::Rerun));
+    assert!(journal.fold().unwrap().cell(at(0, 0, 1)).unwrap().rerun);
+    journal.push(at(0, 0, 1), &succeeded());
+    let state = journal.fold().unwrap();
+    let cell = state.cell(at(0, 0, 1)).unwrap();
+    assert!(!cell.rerun && state.below_own_cause(cell));
+    journal.push(at(0, 0, 0), &Event::CausesClosed(CausesClosed { causes: vec![cause] }));
+    let state = journal.fold().unwrap();
+    assert!(!state.below_own_cause(state.cell(at(0, 0, 1)).unwrap()));
+}
+
+#[test]
+fn one_retry_is_a_cause_for_every_failure() {
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 1), &failed());
+    journal.push(at(0, 0, 4), &succeeded());
+    journal.push(
+        at(0, 0, 0),
+        &Event::Ended(Ended {
+            end: EndKind::Failed { failure: Failure::new(FailureClass::Rejected, "no") },
+        }),
+    );
+    assert!(journal.fold().unwrap().ended.is_some());
+    journal.push(at(0, 0, 0), &caused(CauseKind::Retry));
+    let state = journal.fold().unwrap();
+    assert!(state.ended.is_none());
+    assert!(state.cell(at(0, 0, 1)).unwrap().rerun);
+    assert!(!state.cell(at(0, 0, 4)).unwrap().rerun);
+    assert_eq!(state.summary.head().unwrap().status, RunStatus::Open);
+}
+
+#[test]
+fn attempts_that_ended_with_the_process_are_counted() {
+    let mut journal = Journal::new();
+    for _ in 0..3 {
+        journal.push(at(0, 0, 1), &started());
+    }
+    let state = journal.fold().unwrap();
+    let cell = state.cell(at(0, 0, 1)).unwrap();
+    assert_eq!((cell.lost, cell.attempts, cell.status), (2, 3, CellStatus::Started));
+    journal.push(at(0, 0, 1), &succeeded());
+    assert_eq!(journal.fold().unwrap().cell(at(0, 0, 1)).unwrap().lost, 0);
+}
+
+fn frozen(scope: u32, keys: &[&str]) -> Event {
+    Event::Frozen(Frozen {
+        scope: ScopeNo(scope),
+        offset: 0,
+        keys: FrozenKeys::Named { keys: keys.iter().map(|key| (*key).to_owned()).collect() },
+        items: keys.iter().map(|key| digest(key)).collect(),
+        last: true,
+    })
+}
+
+#[test]
+fn keys_keep_their_ordinals_for_ever() {
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 2), &frozen(1, &["a", "b", "c"]));
+    journal.push(at(1, 1, 3), &succeeded());
+    journal.push(at(0, 0, 2), &frozen(1, &["c", "new", "a"]));
+    let state = journal.fold().unwrap();
+    assert_eq!(state.scopes[1].order, [2, 3, 0]);
+    assert_eq!(state.path(at(1, 1, 3)).to_string(), "fan[b]/x");
+    assert_eq!(state.path(at(1, 3, 3)).to_string(), "fan[new]/x");
+    assert_eq!(state.find(&"fan[b]/x".parse().unwrap()), Some(at(1, 1, 3)));
+}
+
+#[test]
+fn a_scope_is_the_next_one_and_belongs_to_one_group() {
+    let opened = |scope| Event::Opened(Opened { scope: ScopeNo(scope) });
+    assert!(Journal::new().refused(at(0, 0, 4), &opened(2)).contains("not the next one"));
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 4), &opened(1));
+    assert!(journal.refused(at(0, 0, 4), &opened(2)).contains("not the next one"));
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 4), &opened(1));
+    assert!(journal.refused(at(0, 0, 2), &frozen(1, &["a"])).contains("another group"));
+}
+
+#[test]
+fn a_question_is_answered_once() {
+    let answer = |question| {
+        Event::Answered(Answered { question, answer: raw("true"), by: Actor::default(), key: None })
+    };
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 4), &Event::Opened(Opened { scope: ScopeNo(1) }));
+    let question = journal.push(at(1, 1, 4), &asked());
+    let state = journal.fold().unwrap();
+    assert_eq!(state.summary.needs().len(), 1);
+    assert_eq!(state.path(at(1, 1, 4)).to_string(), "review[1]");
+    journal.push(at(1, 1, 4), &answer(question));
+    let state = journal.fold().unwrap();
+    assert!(state.summary.needs().is_empty());
+    assert_eq!(state.summary.head().unwrap().needs, 0);
+    assert!(journal.refused(at(1, 1, 4), &answer(question)).contains("not open"));
+}
+
+#[test]
+fn what_was_parked_is_replaced_and_emptied() {
+    let group = |name: &str| crate::journal::Group::Dropped {
+        step: StepNo(1),
+        path: name.to_owned(),
+        difference: digest(name),
+        count: 1,
+    };
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 0), &Event::Parked(Parked { groups: vec![group("a"), group("b")] }));
+    journal.push(at(0, 0, 0), &Event::Parked(Parked { groups: vec![group("b")] }));
+    let state = journal.fold().unwrap();
+    assert_eq!(state.summary.needs().len(), 1);
+    assert_eq!(state.summary.head().unwrap().status, RunStatus::Parked);
+    journal.push(at(0, 0, 0), &Event::Parked(Parked { groups: vec![] }));
+    assert_eq!(journal.fold().unwrap().summary.head().unwrap().status, RunStatus::Open);
+}
+
+#[test]
+fn steps_and_scopes_must_be_known() {
+    assert!(Journal::new().refused(at(0, 0, 77), &succeeded()).contains("no name"));
+    assert!(Journal::new().refused(at(9, 0, 1), &succeeded()).contains("never opened"));
+    let gap = Event::Named(Named { first: StepNo(9), steps: vec![] });
+    assert!(Journal::new().refused(at(0, 0, 0), &gap).contains("do not follow"));
+}
+
+#[test]
+fn a_decision_replaces_the_one_before() {
+    let decided = |decision: &str| Event::Decided(Decided { decision: decision.to_owned() });
+    let mut journal = Journal::new();
+    journal.push_with(at(0, 0, 1), digest("v1"), digest("yes"), &decided("yes"));
+    journal.push_with(at(0, 0, 1), digest("v2"), digest("no"), &decided("no"));
+    let state = journal.fold().unwrap();
+    let cell = state.cell(at(0, 0, 1)).unwrap();
+    assert_eq!((cell.fingerprint, cell.output), (digest("v2"), digest("no")));
+}
+
+#[test]
+fn time_never_goes_back() {
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 1), &succeeded());
+    journal.0[1].1.header.time = 10;
+    journal.0[2].1.header.time = 9;
+    assert!(journal.fold().unwrap_err().to_string().contains("time"));
+}

@@ -21,4 +21,4 @@ pub(crate) use frame::{At, Frame, FrameId, Group, Phase, Slot};
 pub(crate) use guard::{guarded, panic_message};
 pub(crate) use request::{CallEnd, CallState};
 pub use walk::Counts;
-pub(crate) use walk::{Lookup, ROOT, Settings, Walk};
+pub(crate) use walk::{Lookup, ROOT, Settings, Walk, kind_word};

@@ -194,6 +194,17 @@ impl Walk {
         Looked::Opening
     }
 
+    /// The path of a question that is being opened: a review's has its round.
+    pub(crate) fn asked_path(&self, at: At) -> Option<StepPath> {
+        match self.slot(at) {
+            Slot::Group(group) => match &**group {
+                Group::Review(turn) => Some(self.round_path(at, turn.round)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// A question is durable.
     pub(super) fn question_open(&mut self, at: At, seq: Seq) {
         match self.slot_mut(at) {
@@ -279,20 +290,12 @@ impl Walk {
     }
 
     fn rest_at(&mut self, address: Address, question: Seq) {
-        if self.checking {
-            self.rest_later.push((address, question));
-        } else {
-            self.emit_rest(address, question);
-        }
-    }
-
-    pub(super) fn emit_rest(&mut self, address: Address, question: Seq) {
         let event = Event::Superseded(Superseded {
             question,
             suspended: true,
             why: "what it belongs to has failed".to_owned(),
         });
-        self.emit(address, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
+        self.emit_at_go(address, 0, Digest::ZERO, &event);
     }
 
     // ---- reviews

@@ -210,7 +210,9 @@ impl Walk {
                 self.conflict(Conflict { at: address, path: self.path(at), print, changed: compared.changed, not_kept });
                 self.go_on_below_conflict(at, &cell, caused);
             }
-            Verdict::InDoubt(doubt) if !self.stopped(at.frame) => self.in_doubt(at, &cell, doubt),
+            Verdict::InDoubt(doubt) if doubt != Doubt::Crashes || !self.stopped(at.frame) => {
+                self.in_doubt(at, &cell, doubt);
+            }
             _ if self.stopped(at.frame) => {
                 self.close_if_begun(at, &cell, "the group it belongs to has failed");
                 self.skip(at);
@@ -284,12 +286,19 @@ impl Walk {
         }
     }
 
+    /// Closes an attempt that nobody will finish; what is left of it is to be ended.
     fn close_if_begun(&mut self, at: At, cell: &Cell, why: &str) {
-        if cell.status == CellStatus::Started && !self.checking {
-            let event = Event::Interrupted(Interrupted { why: why.to_owned() });
-            let address = self.address(at);
-            self.emit(address, cell.generation, cell.fingerprint, Digest::ZERO, &event, Then::Nothing);
+        if cell.status != CellStatus::Started {
+            return;
         }
+        match self.started(cell) {
+            Ok(Some(started)) => self.sweeps.push(started.cookie),
+            Ok(None) => {}
+            Err(error) => return self.break_off(error),
+        }
+        let event = Event::Interrupted(Interrupted { why: why.to_owned() });
+        let address = self.address(at);
+        self.emit_at_go(address, cell.generation, cell.fingerprint, &event);
     }
 
     fn open_version_cause(&mut self, address: Address) {

@@ -92,8 +92,10 @@ pub(crate) struct Walk {
     pub(super) early: BTreeMap<Seq, (Seq, Digest)>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) doubts: Vec<Doubtful>,
-    /// Open questions that a check found in failed frames.
-    pub(super) rest_later: Vec<(Address, Seq)>,
+    /// What a check found to be written once the walk goes.
+    pub(super) later: Vec<Emit>,
+    /// Cookies of attempts whose leftovers are to be ended.
+    pub(super) sweeps: Vec<String>,
     /// Steps that run again because the author gave them another version.
     pub(super) versions: BTreeSet<Address>,
     pub(super) emits: Vec<Emit>,
@@ -142,7 +144,8 @@ impl Walk {
             frames: Vec::new(),
             free: Vec::new(),
             closed: Vec::new(),
-            rest_later: Vec::new(),
+            later: Vec::new(),
+            sweeps: Vec::new(),
             work: VecDeque::new(),
             checking: true,
             held: Vec::new(),
@@ -175,9 +178,7 @@ impl Walk {
             self.emit(ROOT, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
         }
         self.open_version_causes();
-        for (address, question) in std::mem::take(&mut self.rest_later) {
-            self.emit_rest(address, question);
-        }
+        self.emits.append(&mut self.later);
         for at in std::mem::take(&mut self.held) {
             if matches!(self.slot(at), Slot::Held) {
                 *self.slot_mut(at) = Slot::Waiting(0);
@@ -216,11 +217,6 @@ impl Walk {
         self.broken.as_deref()
     }
 
-    /// Whether anything was held back that a `go` would do.
-    pub(crate) fn holds(&self) -> bool {
-        !self.held.is_empty()
-    }
-
     pub(crate) fn state(&self) -> &RunState {
         &self.state
     }
@@ -235,6 +231,10 @@ impl Walk {
 
     pub(crate) fn take_emits(&mut self) -> Vec<Emit> {
         std::mem::take(&mut self.emits)
+    }
+
+    pub(crate) fn take_sweeps(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.sweeps)
     }
 
     pub(crate) fn take_cancels(&mut self) -> Vec<At> {

@@ -22,24 +22,25 @@ pub(crate) fn open(draft: Draft) -> Opened {
 }
 
 impl Opened {
+    /// Drafts hold author closures, whose drop may be anything: they are dropped after the borrow has ended.
+    fn take(&self) -> Vec<Draft> {
+        let taken = DRAFTS.try_with(|drafts| {
+            let mut drafts = drafts.borrow_mut();
+            let at = self.depth.min(drafts.len());
+            drafts.split_off(at)
+        });
+        taken.unwrap_or_default()
+    }
+
     /// Takes it from the stack.
     pub(crate) fn close(self) -> Option<Draft> {
-        DRAFTS.with_borrow_mut(|drafts| {
-            drafts.truncate(self.depth + 1);
-            drafts.pop()
-        })
+        self.take().into_iter().next()
     }
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // Drafts hold author closures, whose own drop may be anything: they are dropped after the borrow has ended.
-        let left = DRAFTS.try_with(|drafts| {
-            let mut drafts = drafts.borrow_mut();
-            let at = self.depth.min(drafts.len());
-            drafts.split_off(at)
-        });
-        drop(left);
+        drop(self.take());
     }
 }
 
@@ -66,10 +67,4 @@ pub(crate) fn in_plan<R>(plan: PlanId, work: impl FnOnce(&mut Draft) -> R) -> Op
         .try_with(|drafts| drafts.borrow_mut().iter_mut().rev().find(|draft| draft.id() == plan).map(work))
         .ok()
         .flatten()
-}
-
-/// How many plans are under construction on this thread.
-#[cfg(test)]
-pub(crate) fn depth() -> usize {
-    DRAFTS.with_borrow(Vec::len)
 }

@@ -6,7 +6,7 @@ use super::{
     errors::{PlanError, PlanErrorKind},
     names::Claim,
 };
-use crate::graph::{Kind, Location, NodeId};
+use crate::graph::{Kind, Location, NodeId, NodeInput};
 use hermes_core::{data::Data, path::check_name, schema::Schema};
 use std::{any::TypeId, time::Duration};
 
@@ -22,7 +22,7 @@ pub(crate) struct Begun {
 
 /// What a step has when it joins the plan.
 pub(crate) struct Join {
-    pub(crate) key: Option<(String, Location)>,
+    pub(crate) key: Option<String>,
     pub(crate) inputs: Vec<Use>,
     pub(crate) after: Vec<Use>,
     pub(crate) kind: Kind,
@@ -69,6 +69,25 @@ impl Begun {
         }
     }
 
+    /// A prompt must say something.
+    pub(crate) fn blank_prompt(&self, at: Location) {
+        let message = format!("the prompt of `{}` is blank", self.name);
+        let mend = "say what the agent should do";
+        self.mistake(PlanError::new(PlanErrorKind::BlankPrompt, at, message, mend));
+    }
+
+    /// The name of a tool, a model or the like.
+    pub(crate) fn option(&self, what: &str, text: impl Into<String>, at: Location) -> String {
+        let text = text.into();
+        self.not_blank(what, &text, PlanErrorKind::BlankOption, at);
+        text
+    }
+
+    /// The fan-out whose keys a list has, and where it is, if the list is the result of one.
+    pub(crate) fn keys_of(&self, list: Handle) -> Option<(NodeId, Location)> {
+        ambient::in_plan(self.plan, |draft| draft.keys_of(list)).flatten()
+    }
+
     /// A timeout must be some time.
     pub(crate) fn timeout(&self, timeout: Duration, at: Location) -> Duration {
         if timeout.is_zero() {
@@ -87,14 +106,8 @@ impl Begun {
         let node = self.last(|draft| {
             let inputs = draft.inputs(inputs);
             let after = after.iter().map(|after| draft.check(after)).collect();
-            let (claim, at) = match &key {
-                Some((key, at)) => (Claim::Keyed(key), *at),
-                None => (Claim::Step, self.at),
-            };
-            // A mistake in the key is shown where the key is; the step is where it began.
-            let node = draft.named(&self.name, claim, self.at, Some(Filled { inputs, after, kind, schema }));
-            debug_assert!(at.line() > 0);
-            node
+            let claim = key.as_deref().map_or(Claim::Step, Claim::Keyed);
+            draft.named(&self.name, claim, self.at, Some(Filled { inputs, after, kind, schema }))
         });
         Handle { plan: self.plan, node, made: self.at }
     }
@@ -103,7 +116,8 @@ impl Begun {
         for (index, input) in inputs.iter().enumerate() {
             if let Err(why) = check_name(&input.name) {
                 let message = format!("`{}` cannot name an input: {why}", input.name.escape_debug());
-                let error = PlanError::new(PlanErrorKind::InvalidName, input.at, message, "give it another name");
+                let error =
+                    PlanError::new(PlanErrorKind::InvalidName, input.at, message, "give it another name");
                 self.mistake(error);
             }
             if let Some(first) = inputs[..index].iter().find(|first| first.name == input.name) {
@@ -149,6 +163,13 @@ pub(super) fn schema_in<T: Data>(plan: PlanId, at: Location) -> Schema {
     schema
 }
 
+/// The schema of a type in the innermost plan.
+#[track_caller]
+pub(crate) fn schema_here<T: Data>(what: impl FnOnce() -> String, at: Location) -> Schema {
+    let plan = ambient::current(what, |draft| draft.id());
+    schema_in::<T>(plan, at)
+}
+
 /// A builder of a group: it has its place in the plan from its first call, before what is inside it.
 pub(crate) struct Group {
     begun: Begun,
@@ -175,13 +196,13 @@ impl Group {
     }
 
     /// Checks the use of a handle as this group's input.
-    pub(crate) fn input(&self, input: Use) -> Vec<crate::graph::NodeInput> {
+    pub(crate) fn input(&self, input: Use) -> Vec<NodeInput> {
         ambient::in_plan(self.begun.plan, |draft| draft.inputs(vec![input])).unwrap_or_default()
     }
 
     /// The group's last call.
     #[track_caller]
-    pub(crate) fn finish(self, inputs: Vec<crate::graph::NodeInput>, kind: Kind, schema: Schema) -> Handle {
+    pub(crate) fn finish(self, inputs: Vec<NodeInput>, kind: Kind, schema: Schema) -> Handle {
         let filled = Filled { inputs, after: Vec::new(), kind, schema };
         self.begun.last(|draft| draft.fill(self.node, filled));
         Handle { plan: self.begun.plan, node: self.node, made: self.begun.at }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::graph::{Body, BodyId, Graph, Kind, Location, Node, NodeId, NodeInput, Placeholder, Role};
 use hermes_core::{
-    path::{Mark, Segment, StepPath, escape},
+    path::{Mark, Segment, StepPath, check_name, escape},
     schema::Schema,
 };
 use std::{
@@ -36,7 +36,7 @@ pub(crate) struct Handle {
 
 /// The use of a handle, and where.
 #[derive(Clone)]
-pub(crate) struct Use {
+pub struct Use {
     pub(crate) name: String,
     pub(crate) handle: Handle,
     pub(crate) at: Location,
@@ -103,6 +103,15 @@ impl Draft {
             schemas: BTreeMap::new(),
             errors: Vec::new(),
         };
+        if let Err(why) = check_name(&draft.name) {
+            let message = format!("`{}` cannot name a plan: {why}", draft.name.escape_debug());
+            draft.errors.push(PlanError::new(
+                PlanErrorKind::InvalidName,
+                at,
+                message,
+                "give it another name",
+            ));
+        }
         let space = draft.names.space();
         draft.enter(None, Role::Plan, Vec::new(), space, at);
         draft
@@ -220,8 +229,10 @@ impl Draft {
         if !self.open.iter().any(|frame| frame.body == body) {
             let owner = self.bodies.get(body.0 as usize).and_then(|body| body.owner);
             let group = owner.and_then(|owner| self.slot(owner)).map_or("the plan", |slot| &slot.name);
-            let message =
-                format!("{} was made inside the body of `{group}` and is used outside it", self.describe(node));
+            let message = format!(
+                "{} was made inside the body of `{group}` and is used outside it",
+                self.describe(node)
+            );
             let mend = format!("return it from the body, and use the output of `{group}` here");
             let error = PlanError::new(PlanErrorKind::LeakedHandle, used.at, message, mend);
             self.errors.push(error.also(made));

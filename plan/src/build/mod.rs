@@ -11,12 +11,9 @@ mod inside;
 mod names;
 
 pub(crate) use ambient::{current, open};
-pub(crate) use begun::{Begun, Group, Join};
-pub(crate) use draft::{Draft, Filled, Handle, PlanId, Use};
+pub(crate) use begun::{Begun, Group, Join, schema_here};
+pub(crate) use draft::{Draft, Handle, Use};
 pub(crate) use erase::{checker, decode, encode, missing};
 pub use errors::{PlanError, PlanErrorKind, PlanErrors};
-pub(crate) use inside::{Inside, Scoped};
-pub(crate) use names::{check_key, check_label};
-
-#[cfg(test)]
-mod tests;
+pub(crate) use inside::{Inside, Scoped, param};
+pub(crate) use names::{ELSE, Space, check_key, check_label};

@@ -48,7 +48,13 @@ impl Names {
     }
 
     /// Takes a name; says what is wrong with that.
-    pub(crate) fn claim(&mut self, space: Space, name: &str, claim: Claim<'_>, at: Location) -> Vec<PlanError> {
+    pub(crate) fn claim(
+        &mut self,
+        space: Space,
+        name: &str,
+        claim: Claim<'_>,
+        at: Location,
+    ) -> Vec<PlanError> {
         let mut errors = Vec::new();
         if let Err(why) = check_name(name) {
             let message = format!("`{}` cannot be a name: {why}", name.escape_debug());
@@ -58,7 +64,8 @@ impl Names {
         let holders = self.taken.entry((space, name.to_owned())).or_default();
         let duplicate = |first: Location| {
             let message = format!("two things are named `{name}` in one scope");
-            let mend = "rename one of them, put one into a `scope(..)`, or give steps made in a loop a `.key(..)`";
+            let mend =
+                "rename one of them, put one into a `scope(..)`, or give steps made in a loop a `.key(..)`";
             PlanError::new(PlanErrorKind::DuplicateName, at, message, mend).also(first)
         };
         match claim {
@@ -72,11 +79,14 @@ impl Names {
                 }
             }
             Claim::Keyed(key) => {
-                errors.extend(check_key(key, at).err());
                 if let Some(&first) = holders.keyed.get(key) {
                     let message = format!("two steps named `{name}` have the key `{}`", key.escape_debug());
-                    let error =
-                        PlanError::new(PlanErrorKind::DuplicateKey, at, message, "give each its own `.key(..)`");
+                    let error = PlanError::new(
+                        PlanErrorKind::DuplicateKey,
+                        at,
+                        message,
+                        "give each its own `.key(..)`",
+                    );
                     errors.push(error.also(first));
                 } else {
                     if let Some((first, true)) = holders.plain {
@@ -118,5 +128,10 @@ pub(crate) fn check_label(label: &str, at: Location) -> Result<(), PlanError> {
     };
     let shown: String = label.chars().take(80).flat_map(char::escape_debug).collect();
     let message = format!("`{shown}` cannot label an arm: {why}");
-    Err(PlanError::new(PlanErrorKind::InvalidLabel, at, message, "give the arm a word that says when it is taken"))
+    Err(PlanError::new(
+        PlanErrorKind::InvalidLabel,
+        at,
+        message,
+        "give the arm a word that says when it is taken",
+    ))
 }

@@ -16,6 +16,11 @@ impl<'a> Layout<'a> {
         Self { graph }
     }
 
+    /// The plan's name.
+    pub fn name(&self) -> &'a str {
+        self.graph.name()
+    }
+
     /// The text tree, one line a node, without a line feed at the end.
     pub fn text(&self) -> String {
         self.drawing().to_string()

@@ -3,6 +3,7 @@
 mod dot;
 mod forms;
 mod mermaid;
+mod of_plan;
 mod painter;
 mod picture;
 mod sources;

@@ -1,10 +1,11 @@
 //! The text tree of every primitive, the pictures' arrows, and that laying out is deterministic and quick.
 
+mod plans;
 mod sketch;
 
 use super::Layout;
 use crate::graph::{FanMode, Graph, Keys, NodeId, Placeholder, Role};
-use sketch::{Sketch, by_key, fan};
+use sketch::{Sketch, fan};
 
 /// The tree, compared line by line so that a failure shows where.
 fn assert_text(graph: &Graph, expected: &str) {
@@ -22,51 +23,6 @@ fn stage(
     sketch.body(Role::Stage(number), &[(Placeholder::Item, "SectionDraft")], |sketch, params| {
         fill(sketch, params[0])
     })
-}
-
-fn blog_post() -> Graph {
-    let mut s = Sketch::new("string");
-    let research = s.agent("research", &[s.input], "ResearchPacket");
-    let angles = s.agent("angle_options", &[research], "[string]");
-    let angle = s.ask("choose_angle", &[angles], "string");
-    let outline = s.agent("outline", &[angle, research], "[SectionPlan]");
-    let params = [(Placeholder::Value, "[SectionPlan]"), (Placeholder::Feedback, "string")];
-    let revise =
-        s.body(Role::Revise, &params, |s, params| s.agent("revise_outline", params, "[SectionPlan]"));
-    let outline = s.review("review_outline", outline, 5, Some(revise), "[SectionPlan]");
-    let how = (by_key(), fan(4, FanMode::FailFast));
-    let drafts = s.each("draft_sections", outline, how, "[SectionDraft]", |s, item| {
-        s.agent("draft_section", &[item, research], "SectionDraft")
-    });
-    let one = stage(&mut s, 1, |s, item| s.agent("humanize_section", &[item], "SectionDraft"));
-    let two = stage(&mut s, 2, |s, item| s.agent("check_evidence", &[item], "SectionDraft"));
-    let how = (Keys::Inherited(drafts), fan(4, FanMode::FailFast));
-    let polish = s.pipeline("polish", drafts, how, vec![one, two], "[SectionDraft]");
-    let text = s.agent("assemble_final_draft", &[polish], "string");
-    s.plan("blog-post", text, "string")
-}
-
-#[test]
-fn the_blog_post_reads_as_in_the_contract() {
-    assert_text(
-        &blog_post(),
-        "
-        plan blog-post(input: string) -> string
-        ├─ research: agent(input) -> ResearchPacket
-        ├─ angle_options: agent(research) -> [string]
-        ├─ choose_angle: ask(angle_options) -> string
-        ├─ outline: agent(choose_angle, research) -> [SectionPlan]
-        ├─ review_outline: review(outline) up to 5 rounds -> [SectionPlan]
-        │  └─ revise_outline: agent(value, feedback) -> [SectionPlan]
-        ├─ draft_sections: parallel each of review_outline by key, limit 4, fail fast -> [SectionDraft]
-        │  └─ draft_section: agent(item, research) -> SectionDraft
-        ├─ polish: pipeline over draft_sections by its keys, limit 4, fail fast -> [SectionDraft]
-        │  ├─ stage 1
-        │  │  └─ humanize_section: agent(item) -> SectionDraft
-        │  └─ stage 2
-        │     └─ check_evidence: agent(item) -> SectionDraft
-        └─ assemble_final_draft: agent(polish) -> string",
-    );
 }
 
 #[test]
@@ -149,7 +105,7 @@ fn derived_nodes_and_constants_are_read_at_their_users() {
     let both = s.derived("join", &[mapped, b]);
     let again = s.derived("join", &[both, a]);
     let style = s.value();
-    let c = s.step("c", &[again, style], "string");
+    let called = s.step("c", &[again, style], "string");
     let pair = s.derived("map", &[both]);
     let twice = s.derived("get", &[pair]);
     let d = s.step("d", &[twice], "[string]");
@@ -157,15 +113,15 @@ fn derived_nodes_and_constants_are_read_at_their_users() {
     for _ in 0..9 {
         long = s.derived("map", &[long]);
     }
-    let e = s.step("e", &[long], "string");
-    s.after(e, c);
-    s.after(e, both);
+    let late = s.step("e", &[long], "string");
+    s.after(late, called);
+    s.after(late, both);
     let list = s.derived("join", &[a, b]);
-    let f = s.each("f", list, (Keys::Position, fan(0, FanMode::Null)), "[string]", |s, item| {
+    let each = s.each("f", list, (Keys::Position, fan(0, FanMode::Null)), "[string]", |s, item| {
         s.derived("get", &[item])
     });
-    s.after(f, d);
-    let result = s.derived("join", &[f, d]);
+    s.after(each, d);
+    let result = s.derived("join", &[each, d]);
     let plan = s.plan("derived", result, "[string]");
     assert_text(
         &plan,
@@ -379,10 +335,8 @@ fn many(steps: u32) -> Graph {
     for i in 0..steps / 2 {
         mapped = s.derived("map", &[mapped]);
         let first = s.scope("group", |s| s.agent(&format!("a{i}"), &[last, mapped], "string"));
-        last =
-            s.each(&format!("e{i}"), first, (Keys::Position, fan(0, FanMode::Null)), "string", |_, item| {
-                item
-            });
+        let how = (Keys::Position, fan(0, FanMode::Null));
+        last = s.each(&format!("e{i}"), first, how, "string", |_, item| item);
         some.push(last);
     }
     let all = s.derived("join", &some);

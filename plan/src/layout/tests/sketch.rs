@@ -42,10 +42,6 @@ pub(super) fn fan(limit: u32, mode: FanMode) -> Fan {
     Fan { limit: NonZeroU32::new(limit), mode }
 }
 
-pub(super) fn by_key() -> Keys {
-    Keys::By { key: Arc::new(|_| Ok(String::new())), at: Location::caller() }
-}
-
 /// A graph under construction.
 pub(super) struct Sketch {
     nodes: Vec<Node>,

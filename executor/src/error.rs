@@ -1,0 +1,189 @@
+//! What can be wrong with a run as a whole, and with what people say to it.
+
+use crate::ledger::LedgerError;
+use hermes_core::{
+    ids::{InvalidRunId, RunId},
+    schema::Violation,
+};
+use std::sync::Arc;
+
+/// Why a run could not be driven, or not to an outcome. The journal keeps everything that was durable.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// The ledger refused or failed.
+    #[error("{0}")]
+    Writing(Arc<LedgerError>),
+    /// The run was begun with another plan.
+    #[error("run `{run}` was begun with the plan `{recorded}`, not `{given}`; give this plan another run id")]
+    OtherPlan {
+        /// The run.
+        run: RunId,
+        /// The plan it was begun with.
+        recorded: String,
+        /// The plan that was given.
+        given: String,
+    },
+    /// The plan yields another type than when the run was begun.
+    #[error("run `{run}` was begun with a plan that yields another type than `{given}`; give this plan another run id")]
+    OtherOutput {
+        /// The run.
+        run: RunId,
+        /// The type it yields today.
+        given: String,
+    },
+    /// A completed run, and a plan that has grown since.
+    #[error("the run is completed, and today's plan has steps it never ran ({}); start a new run", steps.join(", "))]
+    PlanGrew {
+        /// Up to five of them.
+        steps: Vec<String>,
+    },
+    /// A step names a runner that the executor does not have.
+    #[error("step `{step}` ({location}) wants {wanted}, and the executor has {known}; add it with `.runner(..)` or `.named_runner(..)`")]
+    NoRunner {
+        /// The step.
+        step: String,
+        /// Where it was written.
+        location: String,
+        /// What it wants.
+        wanted: String,
+        /// What there is.
+        known: String,
+    },
+    /// Another plan of the same name is being driven in this process.
+    #[error("another plan named `{name}` is being driven in this process; two plans of one name cannot share an executor")]
+    SamePlanName {
+        /// The name.
+        name: String,
+    },
+    /// There is no such run.
+    #[error("the ledger has no run `{0}`")]
+    NoSuchRun(String),
+    /// The run is being driven: it cannot be retried at the same time.
+    #[error("run `{0}` is being driven; wait for its outcome first")]
+    Live(RunId),
+    /// The input does not survive JSON.
+    #[error("the input of the run cannot be stored: {0}")]
+    Input(String),
+    /// The run id is none.
+    #[error("{0}")]
+    RunId(#[from] InvalidRunId),
+    /// The journal cannot be read, or says what cannot be.
+    #[error("the run cannot go on: {0}")]
+    Broken(String),
+    /// A value in the journal is not what the plan's output type reads.
+    #[error("the run's output cannot be read as the plan's output type: {0}")]
+    Output(String),
+    /// Nothing can move and nobody is waited for: a fault of this library.
+    #[error("the run cannot move and waits for nobody; this is a fault in Hermes Workflows, please report it")]
+    Stuck,
+}
+
+impl From<LedgerError> for DriveError {
+    fn from(error: LedgerError) -> Self {
+        Self::Writing(Arc::new(error))
+    }
+}
+
+/// Why an answer was refused. Nothing was recorded.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// There is no such run.
+    #[error("the ledger has no run `{0}`")]
+    NoSuchRun(RunId),
+    /// No question is open at this path.
+    #[error("no question is open at `{path}` in run `{run}`; open: {open}")]
+    NotOpen {
+        /// The run.
+        run: RunId,
+        /// The path.
+        path: String,
+        /// What is open.
+        open: String,
+    },
+    /// The question has changed since it was read.
+    #[error("the question at `{path}` has changed since you read it; read it again")]
+    Changed {
+        /// Its path.
+        path: String,
+    },
+    /// It was answered before.
+    #[error("the question at `{path}` was already answered")]
+    Late {
+        /// Its path.
+        path: String,
+    },
+    /// The same key was used for another answer.
+    #[error("the question at `{path}` was answered under the same key with something else")]
+    Conflicting {
+        /// Its path.
+        path: String,
+    },
+    /// The run has ended.
+    #[error("run `{run}` has ended; its questions take no answers")]
+    Ended {
+        /// The run.
+        run: RunId,
+    },
+    /// The answer is not valid.
+    #[error("the answer to `{path}` is not valid: {}", violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Invalid {
+        /// The question's path.
+        path: String,
+        /// What is wrong with it.
+        violations: Vec<Violation>,
+    },
+    /// The need is not a question: it wants a decision.
+    #[error("`{path}` is not a question; it wants a decision")]
+    NotAQuestion {
+        /// Its path.
+        path: String,
+    },
+    /// The ledger refused or failed.
+    #[error("{0}")]
+    Ledger(Arc<LedgerError>),
+}
+
+impl From<LedgerError> for AnswerError {
+    fn from(error: LedgerError) -> Self {
+        Self::Ledger(Arc::new(error))
+    }
+}
+
+/// Why a decision or a cancellation was refused. Nothing was recorded.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecideError {
+    /// There is no such run.
+    #[error("the ledger has no run `{0}`")]
+    NoSuchRun(RunId),
+    /// Nothing waits for this decision: it was made already, or the plan changed again.
+    #[error("nothing at `{path}` waits for this decision; it was settled, or the plan changed again: read the needs again")]
+    NotOpen {
+        /// Its path.
+        path: String,
+    },
+    /// This need cannot be settled like that.
+    #[error("`{path}` cannot be settled with {decision}: {why}")]
+    NotOffered {
+        /// Its path.
+        path: String,
+        /// The decision.
+        decision: String,
+        /// Why, and what can be done.
+        why: String,
+    },
+    /// The run has ended already.
+    #[error("run `{0}` has ended already")]
+    Ended(RunId),
+    /// The ledger refused or failed.
+    #[error("{0}")]
+    Ledger(Arc<LedgerError>),
+}
+
+impl From<LedgerError> for DecideError {
+    fn from(error: LedgerError) -> Self {
+        Self::Ledger(Arc::new(error))
+    }
+}

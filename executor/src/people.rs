@@ -1,0 +1,370 @@
+//! What people do to runs: read what waits for them, answer, decide, cancel. None of it needs a plan, none of it walks;
+//! what follows is derived by the next walk.
+
+use crate::{
+    drive::Control,
+    error::{AnswerError, DecideError},
+    executor::Executor,
+    ledger::LedgerError,
+};
+use hermes_core::{
+    digest::Digest,
+    fold::{CellStatus, RunStatus, Summary},
+    ids::{Address, RunId, RunNo, Seq},
+    journal::{Answered, DecisionMade, EndKind, Ended, Event, Record},
+    people::{Actor, Decision, Need, NeedKind},
+    schema::{Schema, Violation},
+    value::Val,
+};
+use serde::Serialize;
+use std::{
+    future::{Future, IntoFuture},
+    pin::Pin,
+};
+use tokio::sync::oneshot;
+
+type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// An answer about to be given: say who gives it, then `.await` it.
+#[must_use = "an answer is given when this is awaited"]
+pub struct Answering {
+    executor: Executor,
+    run: RunId,
+    need: Need,
+    answer: Result<Val, String>,
+    by: Actor,
+    key: Option<String>,
+}
+
+impl Answering {
+    /// Who gives it. What a client says of itself is recorded as claimed.
+    pub fn by(mut self, actor: Actor) -> Self {
+        self.by = actor;
+        self
+    }
+
+    /// The key under which giving the same answer again changes nothing.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+}
+
+impl IntoFuture for Answering {
+    /// The position of the answer's record.
+    type Output = Result<Seq, AnswerError>;
+    type IntoFuture = Pending<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.give() })
+    }
+}
+
+/// A decision about to be made: say who makes it and why, then `.await` it.
+#[must_use = "a decision is made when this is awaited"]
+pub struct Deciding {
+    executor: Executor,
+    run: RunId,
+    need: Need,
+    decision: Decision,
+    by: Actor,
+    why: Option<String>,
+}
+
+impl Deciding {
+    /// Who makes it.
+    pub fn by(mut self, actor: Actor) -> Self {
+        self.by = actor;
+        self
+    }
+
+    /// Why, in their words.
+    pub fn why(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
+        self
+    }
+}
+
+impl IntoFuture for Deciding {
+    type Output = Result<(), DecideError>;
+    type IntoFuture = Pending<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.make() })
+    }
+}
+
+impl Executor {
+    /// What waits for people in a run, oldest first.
+    ///
+    /// # Errors
+    /// When the ledger fails.
+    pub fn needs(&self, run: &RunId) -> Result<Vec<Need>, LedgerError> {
+        Ok(self.shared.ledger.needs(Some(run))?.into_iter().map(|(_, need)| need).collect())
+    }
+
+    /// The open question at `path`.
+    ///
+    /// # Errors
+    /// When no question is open there: it was answered, the run has ended, or it has not come to it yet.
+    pub fn question(&self, run: &RunId, path: &str) -> Result<Need, AnswerError> {
+        let number = self.shared.ledger.find(run)?.ok_or_else(|| AnswerError::NoSuchRun(run.clone()))?;
+        let needs = self.needs(run)?;
+        let is_question = |need: &&Need| matches!(need.kind, NeedKind::Review { .. });
+        if let Some(need) = needs.iter().filter(is_question).find(|need| need.path == path) {
+            return Ok(need.clone());
+        }
+        if let Some(need) = needs.iter().find(|need| need.path == path) {
+            return Err(AnswerError::NotAQuestion { path: need.path.clone() });
+        }
+        let state = self.shared.ledger.state(number)?;
+        let answered = state
+            .cells()
+            .any(|(at, cell)| cell.status == CellStatus::Answered && state.path(at).to_string() == path);
+        if answered {
+            return Err(AnswerError::Late { path: path.to_owned() });
+        }
+        if ended(&state.summary) {
+            return Err(AnswerError::Ended { run: run.clone() });
+        }
+        let open: Vec<_> = needs.iter().filter(is_question).map(|need| need.path.as_str()).collect();
+        let open = if open.is_empty() { "none".to_owned() } else { open.join(", ") };
+        Err(AnswerError::NotOpen { run: run.clone(), path: path.to_owned(), open })
+    }
+
+    /// What a question shows: names and values, in order.
+    ///
+    /// # Errors
+    /// When the ledger fails.
+    pub fn shown(&self, need: &Need) -> Result<Vec<(String, serde_json::Value)>, LedgerError> {
+        let NeedKind::Review { shown, .. } = &need.kind else { return Ok(Vec::new()) };
+        let mut values = Vec::with_capacity(shown.len());
+        for (name, blob) in shown {
+            values.push((name.clone(), self.blob_json(blob)?));
+        }
+        Ok(values)
+    }
+
+    /// The choices of a question that has some.
+    ///
+    /// # Errors
+    /// When the ledger fails.
+    pub fn choices(&self, need: &Need) -> Result<Option<serde_json::Value>, LedgerError> {
+        match &need.kind {
+            NeedKind::Review { choices: Some(blob), .. } => self.blob_json(blob).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn blob_json(&self, blob: &Digest) -> Result<serde_json::Value, LedgerError> {
+        let bytes = self.shared.ledger.blob(blob)?.unwrap_or_default();
+        serde_json::from_slice(&bytes)
+            .map_err(|error| LedgerError::damaged(format!("blob {} is not JSON: {error}", blob.short())))
+    }
+
+    /// Answers an open question. One commit: durable once awaited.
+    pub fn answer(&self, run: &RunId, need: &Need, answer: &(impl Serialize + ?Sized)) -> Answering {
+        Answering {
+            executor: self.clone(),
+            run: run.clone(),
+            need: need.clone(),
+            answer: Val::encode(answer).map_err(|error| error.to_string()),
+            by: Actor::default(),
+            key: None,
+        }
+    }
+
+    /// Decides about a need that is not a question. One commit: durable once awaited; the next resume carries it out.
+    pub fn decide(&self, run: &RunId, need: &Need, decision: Decision) -> Deciding {
+        Deciding {
+            executor: self.clone(),
+            run: run.clone(),
+            need: need.clone(),
+            decision,
+            by: Actor::default(),
+            why: None,
+        }
+    }
+
+    /// Cancels a run: its calls are told to end, then it is recorded as cancelled. Returns when that is durable.
+    ///
+    /// # Errors
+    /// When there is no such run, or it has ended.
+    pub async fn cancel(&self, run: &RunId, by: Actor) -> Result<(), DecideError> {
+        let number = self.shared.ledger.find(run)?.ok_or_else(|| DecideError::NoSuchRun(run.clone()))?;
+        if let Some(control) = self.shared.control(run) {
+            let (done, wait) = oneshot::channel();
+            if control.send(Control::Cancel { by: by.clone(), done }).is_ok() && wait.await.is_ok() {
+                return Ok(());
+            }
+            // Its drive ended at the same moment: what follows sees what it left.
+        }
+        let clock = self.shared.clock.clone();
+        let result = self.shared.ledger.transact(number, |summary| {
+            if ended(summary) {
+                return Err(DecideError::Ended(run.clone()));
+            }
+            let event = Event::Ended(Ended { end: EndKind::Cancelled { by } });
+            let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
+            Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now: clock.now() }, ()))
+        })?;
+        result.map(|_| ())
+    }
+}
+
+fn ended(summary: &Summary) -> bool {
+    summary.head().is_some_and(|head| {
+        matches!(head.status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled)
+    })
+}
+
+impl Answering {
+    fn give(self) -> Result<Seq, AnswerError> {
+        let shared = &self.executor.shared;
+        let run = shared.ledger.find(&self.run)?.ok_or_else(|| AnswerError::NoSuchRun(self.run.clone()))?;
+        let path = self.need.path.clone();
+        let NeedKind::Review { question, schema, choices, many, .. } = &self.need.kind else {
+            return Err(AnswerError::NotAQuestion { path });
+        };
+        let invalid = |why: String| AnswerError::Invalid {
+            path: path.clone(),
+            violations: vec![Violation { place: "/".to_owned(), why }],
+        };
+        let answer = self.answer.clone().map_err(&invalid)?;
+        let json = answer.json().map_err(|error| invalid(error.to_string()))?;
+        let schema = self.executor.blob_json(schema)?;
+        let schema = Schema::from_json(schema)
+            .map_err(|error| LedgerError::damaged(format!("the schema of `{path}` is none: {error}")))?;
+        if let Err(violations) = schema.validate(&json) {
+            return Err(AnswerError::Invalid { path, violations });
+        }
+        if json.get("decision").is_some_and(|decision| decision == "request_changes")
+            && json.get("feedback").and_then(|text| text.as_str()).is_some_and(|text| text.trim().is_empty())
+        {
+            return Err(invalid("feedback must not be blank: say what should be different".to_owned()));
+        }
+        if let Some(choices) = choices {
+            let list = Val::from_json(self.executor.blob_json(choices)?);
+            self.is_choice(&answer, &list, *many).map_err(&invalid)?;
+        }
+        let at = self.address(run)?;
+        let text = answer.text().map_err(|error| invalid(error.to_string()))?;
+        let raw = serde_json::value::RawValue::from_string(text.to_string());
+        let event = Event::Answered(Answered {
+            question: self.need.id,
+            answer: raw.map_err(|error| invalid(error.to_string()))?,
+            by: self.by.clone(),
+            key: self.key.clone(),
+        });
+        let record = Record::new(at, 0, *question, answer.digest(), &event);
+        let now = shared.clock.now();
+        let result = shared.ledger.transact(run, |summary| {
+            let Some(open) = summary.needs().get(&(self.need.id, 0)) else {
+                return Err(if ended(summary) {
+                    AnswerError::Ended { run: self.run.clone() }
+                } else {
+                    AnswerError::Late { path: path.clone() }
+                });
+            };
+            match &open.kind {
+                NeedKind::Review { question: today, .. } if today == question => {}
+                _ => return Err(AnswerError::Changed { path: path.clone() }),
+            }
+            Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
+        })?;
+        match result {
+            Ok((seq, ())) => {
+                shared.tell_answer(&self.run, self.need.id, seq, answer.digest());
+                Ok(seq)
+            }
+            Err(AnswerError::Late { path }) => self.given_before(run, at, &answer, path),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_choice(&self, answer: &Val, list: &Val, many: bool) -> Result<(), String> {
+        let choices: Vec<Digest> =
+            list.elements().map_err(|error| error.to_string())?.iter().map(Val::digest).collect();
+        let chosen = if many {
+            answer.elements().map_err(|error| error.to_string())?.iter().map(Val::digest).collect()
+        } else {
+            vec![answer.digest()]
+        };
+        match chosen.iter().find(|digest| !choices.contains(digest)) {
+            Some(_) => Err("it is not among the choices".to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the question's cell is.
+    fn address(&self, run: RunNo) -> Result<Address, AnswerError> {
+        Ok(self.executor.shared.ledger.record(run, self.need.id)?.header.at)
+    }
+
+    /// The question is not open any more: the same answer under the same key was given before, or something else was.
+    fn given_before(&self, run: RunNo, at: Address, answer: &Val, path: String) -> Result<Seq, AnswerError> {
+        let ledger = &self.executor.shared.ledger;
+        let state = ledger.state(run)?;
+        let Some(cell) = state.cell(at) else { return Err(AnswerError::Changed { path }) };
+        if cell.request != self.need.id || cell.status == CellStatus::Superseded {
+            return Err(AnswerError::Changed { path });
+        }
+        let record = ledger.record(run, cell.outcome)?;
+        match record.event() {
+            Ok(Event::Answered(given)) if given.key.is_some() && given.key == self.key => {
+                if record.header.output == answer.digest() {
+                    Ok(cell.outcome)
+                } else {
+                    Err(AnswerError::Conflicting { path })
+                }
+            }
+            _ => Err(AnswerError::Late { path }),
+        }
+    }
+}
+
+impl Deciding {
+    fn make(self) -> Result<(), DecideError> {
+        let shared = &self.executor.shared;
+        let run = shared.ledger.find(&self.run)?.ok_or_else(|| DecideError::NoSuchRun(self.run.clone()))?;
+        let path = self.need.path.clone();
+        let refuse = |why: &str| DecideError::NotOffered {
+            path: path.clone(),
+            decision: format!("{:?}", self.decision).to_lowercase(),
+            why: why.to_owned(),
+        };
+        let about = match (&self.need.kind, self.decision) {
+            (NeedKind::Conflict { not_kept: Some(why), .. }, Decision::Keep) => return Err(refuse(why)),
+            (NeedKind::Conflict { fields, .. }, Decision::Rerun)
+                if fields.iter().any(|changed| changed.field == hermes_core::request::Field::RunInput) =>
+            {
+                return Err(refuse("keep the recorded input, or start a new run with the new one"));
+            }
+            (NeedKind::Conflict { difference, .. }, Decision::Rerun | Decision::Keep)
+            | (NeedKind::Dropped { difference, .. }, Decision::Drop) => *difference,
+            (NeedKind::InDoubt { key, .. }, Decision::Retry) => *key,
+            (NeedKind::Conflict { .. }, _) => return Err(refuse("a conflict is settled with rerun or keep")),
+            (NeedKind::Dropped { .. }, _) => return Err(refuse("a step the plan no longer has can only be dropped")),
+            (NeedKind::InDoubt { .. }, _) => return Err(refuse("a call in doubt is settled with retry")),
+            (NeedKind::Review { .. }, _) => return Err(refuse("it is a question: answer it")),
+        };
+        let event = Event::DecisionMade(DecisionMade {
+            about,
+            decision: self.decision,
+            by: self.by.clone(),
+            why: self.why.clone(),
+        });
+        let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
+        let now = shared.clock.now();
+        let result = shared.ledger.transact(run, |summary| {
+            let open = summary.needs().values().any(|need| need.kind == self.need.kind);
+            if !open {
+                return Err(DecideError::NotOpen { path: path.clone() });
+            }
+            Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
+        })?;
+        result?;
+        shared.tell_decision(&self.run);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! Starting, resuming and retrying runs.
+
+use crate::{
+    error::DriveError,
+    executor::{Executor, Shared},
+    run::Run,
+};
+use hermes_core::{
+    data::Data,
+    digest::Digest,
+    fold::{CellStatus, RunStatus},
+    ids::{RunId, RunNo, StepNo},
+    journal::{CauseKind, Caused, Event, Named, Record, RunStarted},
+    people::Actor,
+    value::Val,
+};
+use hermes_plan::{Plan, graph::Graph};
+use std::{
+    future::{Future, IntoFuture},
+    marker::PhantomData,
+    pin::Pin,
+    sync::Arc,
+};
+
+use crate::walk::{ROOT, kind_word};
+
+type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A run about to start: give it an id with [`Start::id`], then `.await` it.
+#[must_use = "a run starts when this is awaited"]
+pub struct Start<O> {
+    executor: Executor,
+    graph: Arc<Graph>,
+    input: Result<Val, String>,
+    id: Option<String>,
+    output: PhantomData<fn() -> O>,
+}
+
+impl<O> Start<O> {
+    /// The run's id: the same id again is the same run. Without one it gets an id of its own.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+}
+
+impl<O: Data> IntoFuture for Start<O> {
+    type Output = Result<Run<O>, DriveError>;
+    type IntoFuture = Pending<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let shared = &self.executor.shared;
+            let input = self.input.map_err(DriveError::Input)?;
+            shared.has_runners(&self.graph)?;
+            let id = match self.id {
+                Some(id) => RunId::new(id)?,
+                None => shared.new_id(self.graph.name())?,
+            };
+            let run = match shared.ledger.find(&id)? {
+                Some(run) => run,
+                None => create(shared, &id, &self.graph, &input)?,
+            };
+            let published = Shared::drive(shared, &id, run, &self.graph, Some(input.digest()))?;
+            Ok(Run { shared: Arc::clone(shared), id, graph: self.graph, published, output: PhantomData })
+        })
+    }
+}
+
+/// Writes the beginning of a run.
+fn create(shared: &Shared, id: &RunId, graph: &Graph, input: &Val) -> Result<RunNo, DriveError> {
+    let text = input.text().map_err(|error| DriveError::Input(error.to_string()))?;
+    let raw = serde_json::value::RawValue::from_string(text.to_string());
+    let start = Event::RunStarted(RunStarted {
+        id: id.clone(),
+        plan: graph.name().to_owned(),
+        input: raw.map_err(|error| DriveError::Input(error.to_string()))?,
+        input_schema: graph.input().bare_id(),
+        output_schema: graph.output().bare_id(),
+        layout: hermes_plan::layout::Layout::new(graph).text(),
+    });
+    let steps: Vec<_> = graph
+        .nodes()
+        .filter(|node| !node.pattern.is_empty())
+        .map(|node| (node.pattern.to_string(), kind_word(&node.kind).to_owned()))
+        .collect();
+    let mut records = vec![Record::new(ROOT, 0, Digest::ZERO, input.digest(), &start)];
+    if !steps.is_empty() {
+        let named = Event::Named(Named { first: StepNo(1), steps });
+        records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &named));
+    }
+    Ok(shared.ledger.create(id, shared.append(records))?)
+}
+
+impl Executor {
+    /// Starts a run of `plan` with `input`. Durable once awaited. With the id of a run that the ledger has, it goes on
+    /// with that run; the input must then be the same.
+    pub fn start<I: Data, O: Data>(&self, plan: &Plan<I, O>, input: I) -> Start<O> {
+        let graph = Arc::clone(plan.graph());
+        Start {
+            input: Val::encode_as(&input, graph.input()).map_err(|error| error.to_string()),
+            executor: self.clone(),
+            graph,
+            id: None,
+            output: PhantomData,
+        }
+    }
+
+    /// Goes on with a run, with the input it was started with.
+    ///
+    /// # Errors
+    /// When the ledger has no such run, or it does not fit the plan.
+    pub async fn resume<I: Data, O: Data>(
+        &self,
+        plan: &Plan<I, O>,
+        id: impl Into<String>,
+    ) -> Result<Run<O>, DriveError> {
+        let id = RunId::new(id)?;
+        let Some(run) = self.shared.ledger.find(&id)? else {
+            return Err(DriveError::NoSuchRun(id.to_string()));
+        };
+        let graph = Arc::clone(plan.graph());
+        let published = Shared::drive(&self.shared, &id, run, &graph, None)?;
+        Ok(Run { shared: Arc::clone(&self.shared), id, graph, published, output: PhantomData })
+    }
+
+    /// Tries everything that failed or was cancelled again, then goes on with the run. What succeeded is reused.
+    ///
+    /// # Errors
+    /// When the ledger has no such run, it does not fit the plan, or it is being driven.
+    pub async fn retry<I: Data, O: Data>(
+        &self,
+        plan: &Plan<I, O>,
+        id: impl Into<String>,
+    ) -> Result<Run<O>, DriveError> {
+        let id = RunId::new(id)?;
+        let shared = &self.shared;
+        let Some(run) = shared.ledger.find(&id)? else {
+            return Err(DriveError::NoSuchRun(id.to_string()));
+        };
+        if shared.is_live(&id) {
+            return Err(DriveError::Live(id));
+        }
+        let state = shared.ledger.state(run)?;
+        let failed = state.cells().any(|(_, cell)| cell.status == CellStatus::Failed && !cell.rerun);
+        let ended = state
+            .summary
+            .head()
+            .is_some_and(|head| matches!(head.status, RunStatus::Failed | RunStatus::Cancelled));
+        if failed || ended {
+            let event = Event::Caused(Caused { kind: CauseKind::Retry, by: Actor::default(), why: None });
+            let record = Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
+            shared.ledger.commit(run, shared.append(vec![record]))?;
+        }
+        self.resume(plan, id.as_str()).await
+    }
+}

@@ -1,0 +1,101 @@
+//! What the three fan-outs have in common: a limit, and endings that fix how failures are handled and the type.
+
+use crate::{
+    build::{Begun, Group, PlanError, PlanErrorKind, Use, decode},
+    graph::{Fan, FanMode, KeyFn, Keys, Location, NodeInput},
+};
+use hermes_core::data::Data;
+use std::{fmt::Display, num::NonZeroU32, sync::Arc};
+
+/// A fan-out under construction, without its bodies.
+pub(super) struct FanOut {
+    pub(super) group: Group,
+    limit: Option<NonZeroU32>,
+}
+
+impl FanOut {
+    pub(super) fn new(group: Group) -> Self {
+        Self { group, limit: None }
+    }
+
+    pub(super) fn fan(&self, mode: FanMode) -> Fan {
+        Fan { limit: self.limit, mode }
+    }
+
+    pub(super) fn limit(&mut self, limit: u32, at: Location) {
+        self.limit = NonZeroU32::new(limit);
+        if self.limit.is_none() {
+            let begun = self.group.begun();
+            let message = format!("the limit of `{}` is 0, so nothing in it could ever start", begun.name());
+            let mend = "give at least 1, or leave `.limit(..)` out";
+            begun.mistake(PlanError::new(PlanErrorKind::ZeroLimit, at, message, mend));
+        }
+    }
+}
+
+/// The list of a run-time fan-out, and how its items get their keys.
+pub(super) struct Items {
+    pub(super) list: Vec<NodeInput>,
+    inherited: Option<Location>,
+    pub(super) keys: Keys,
+}
+
+impl Items {
+    pub(super) fn new(group: &Group, list: Use) -> Self {
+        let inherited = group.begun().keys_of(list.handle);
+        let keys = inherited.map_or(Keys::Position, |(fan, _)| Keys::Inherited(fan));
+        Self { list: group.input(list), inherited: inherited.map(|(_, at)| at), keys }
+    }
+
+    /// Sets the key builder, unless the keys are inherited.
+    pub(super) fn key_by<T: Data, K: Display>(
+        &mut self,
+        begun: &Begun,
+        key: impl Fn(&T) -> K + Send + Sync + 'static,
+        at: Location,
+    ) {
+        if let Some(fan) = self.inherited {
+            let message =
+                format!("`{}` is over the result of another fan-out and has its keys", begun.name());
+            let mend = "leave `.key_by(..)` out";
+            begun.mistake(PlanError::new(PlanErrorKind::KeysInherited, at, message, mend).also(fan));
+            return;
+        }
+        let key: KeyFn = Arc::new(move |item| {
+            let item = decode::<T>(std::slice::from_ref(item), 0, at)?;
+            Ok(key(&item).to_string())
+        });
+        self.keys = Keys::By { key, at };
+    }
+}
+
+/// The limit and the endings of a fan-out whose items yield `$T`.
+macro_rules! fan_ends {
+    ($T:ident) => {
+        /// How many items may be in progress at once. Without it, all.
+        #[track_caller]
+        pub fn limit(mut self, limit: u32) -> Self {
+            self.fan.limit(limit, crate::graph::Location::caller());
+            self
+        }
+
+        /// Ends it: the list of all outputs, in input order. The first failure fails the whole.
+        #[track_caller]
+        pub fn all(self) -> Step<Vec<$T>> {
+            self.end(crate::graph::FanMode::FailFast)
+        }
+
+        /// Ends it: a result for each item, in input order; a failure is a value.
+        #[track_caller]
+        pub fn results(self) -> Step<Vec<Result<$T, hermes_core::failure::Failure>>> {
+            self.end(crate::graph::FanMode::Collect)
+        }
+
+        /// Ends it: an output or nothing for each item, in input order.
+        #[track_caller]
+        pub fn options(self) -> Step<Vec<Option<$T>>> {
+            self.end(crate::graph::FanMode::Null)
+        }
+    };
+}
+pub(super) use fan_ends;

@@ -1,0 +1,86 @@
+//! What agents and local steps have in common.
+
+use super::step::Step;
+use crate::{
+    build::{Begun, Join, Use},
+    graph::{Kind, Location},
+};
+use hermes_core::{data::Data, effect::Effect, schema::Schema};
+use std::time::Duration;
+
+/// The common options of a step under construction.
+pub(super) struct Leaf {
+    pub(super) begun: Begun,
+    pub(super) key: Option<String>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) effect: Option<Effect>,
+    pub(super) version: Option<u32>,
+    pub(super) inputs: Vec<Use>,
+    pub(super) after: Vec<Use>,
+}
+
+impl Leaf {
+    pub(super) fn new(begun: Begun) -> Self {
+        let (inputs, after) = (Vec::new(), Vec::new());
+        Self { begun, key: None, timeout: None, effect: None, version: None, inputs, after }
+    }
+
+    /// The schema of the output.
+    pub(super) fn schema<T: Data>(&self) -> Schema {
+        self.begun.schema::<T>(self.begun.at())
+    }
+
+    /// Joins the plan.
+    #[track_caller]
+    pub(super) fn join<T>(self, kind: Kind, schema: Schema) -> Step<T> {
+        let Self { begun, key, inputs, after, .. } = self;
+        Step::new(begun.join(Join { key, inputs, after, kind, schema }))
+    }
+
+    pub(super) fn input<T>(&mut self, name: String, step: Step<T>, at: Location) {
+        self.inputs.push(step.used(name, at));
+    }
+}
+
+/// The options that agents and local steps have in common.
+macro_rules! leaf_options {
+    () => {
+        /// The key of a step that is made in a plain Rust loop: its path is `name[key]`.
+        #[track_caller]
+        pub fn key(mut self, key: impl Into<String>) -> Self {
+            let key = key.into();
+            if let Err(error) = crate::build::check_key(&key, crate::graph::Location::caller()) {
+                self.leaf.begun.mistake(error);
+            }
+            self.leaf.key = Some(key);
+            self
+        }
+
+        /// The longest one attempt may take.
+        #[track_caller]
+        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.leaf.timeout = Some(self.leaf.begun.timeout(timeout, crate::graph::Location::caller()));
+            self
+        }
+
+        /// What running it twice would do, which decides what happens after a crash.
+        pub fn effect(mut self, effect: hermes_core::effect::Effect) -> Self {
+            self.leaf.effect = Some(effect);
+            self
+        }
+
+        /// The author's version: raise it when what the step does has changed in a way that its inputs do not show.
+        pub fn version(mut self, version: u32) -> Self {
+            self.leaf.version = Some(version);
+            self
+        }
+
+        /// Starts only after `step` has succeeded, although no data flows.
+        #[track_caller]
+        pub fn after<S>(mut self, step: crate::authoring::Step<S>) -> Self {
+            self.leaf.after.push(step.used("", crate::graph::Location::caller()));
+            self
+        }
+    };
+}
+pub(super) use leaf_options;

@@ -1,0 +1,41 @@
+//! What authors write: the primitives, and the handle on a step.
+
+mod agent;
+mod arity;
+mod ask;
+mod branch;
+mod derived;
+mod each;
+mod fan;
+mod flow;
+mod inputs;
+mod join;
+mod leaf;
+mod local;
+mod parallel;
+mod pipeline;
+mod plan;
+mod prompt;
+mod repeat;
+mod review;
+mod scope;
+mod step;
+mod value;
+
+pub use agent::{AgentBuilder, agent};
+pub use ask::{AskBuilder, ChooseBuilder, ask};
+pub use branch::{BranchArms, BranchBuilder, branch};
+pub use each::{EachBuilder, parallel_each};
+pub use flow::Flow;
+pub use inputs::{Inputs, Room};
+pub use join::{Joinable, join};
+pub use local::{StepBuilder, step};
+pub use parallel::{ParallelBuilder, parallel};
+pub use pipeline::{PipelineBuilder, pipeline};
+pub use plan::{AnyPlan, Plan};
+pub use prompt::{BeforePrompt, HasPrompt, NoPrompt, PromptText, Prompted};
+pub use repeat::{RepeatBuilder, repeat};
+pub use review::{ReviewBuilder, review};
+pub use scope::scope;
+pub use step::Step;
+pub use value::value;

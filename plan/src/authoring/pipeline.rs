@@ -1,0 +1,83 @@
+//! `pipeline`: a fan-out whose items go through stages.
+
+use super::{
+    fan::{FanOut, Items, fan_ends},
+    step::Step,
+};
+use crate::{
+    build::{Group, Inside, PlanError, PlanErrorKind, Space},
+    graph::{BodyId, FanMode, Kind, Location, Placeholder, Role},
+};
+use hermes_core::{data::Data, path::Mark};
+use std::{fmt::Display, marker::PhantomData};
+
+/// A fan-out whose items go through stages: all items end one stage before the next begins. It needs a stage at least.
+///
+/// Stages add no segment to a path, so a name may be used in one stage only.
+///
+/// ```
+/// use hermes_plan::prelude::*;
+///
+/// let plan = Plan::new("polish", |drafts: Step<Vec<String>>| {
+///     pipeline("polish", drafts)
+///         .stage(|draft| agent("humanize").input("draft", draft).prompt("Make it sound human.").text())
+///         .stage(|draft| agent("proofread").input("draft", draft).prompt("Proofread it.").text())
+///         .all()
+/// })?;
+/// # Ok::<(), PlanErrors>(())
+/// ```
+#[track_caller]
+pub fn pipeline<T: Data>(name: impl Into<String>, items: Step<Vec<T>>) -> PipelineBuilder<T, T> {
+    let at = Location::caller();
+    let ends = "`.stage(..)` and then `.all()`, `.results()` or `.options()`";
+    let group = Group::new("pipeline", name.into(), ends);
+    let items = Items::new(&group, items.used("items", at));
+    PipelineBuilder { fan: FanOut::new(group), items, stages: Vec::new(), space: None, types: PhantomData }
+}
+
+/// A pipeline under construction: items of type `T` have become `U` so far.
+#[must_use = "a pipeline joins the plan at `.all()`, `.results()` or `.options()`"]
+pub struct PipelineBuilder<T, U> {
+    fan: FanOut,
+    items: Items,
+    stages: Vec<BodyId>,
+    space: Option<Space>,
+    types: PhantomData<fn(T) -> U>,
+}
+
+impl<T: Data, U: Data> PipelineBuilder<T, U> {
+    fan_ends!(U);
+
+    /// Adds a stage: what the one before it made goes in. `build` is called once, now, with a placeholder.
+    #[track_caller]
+    pub fn stage<V: Data>(mut self, build: impl FnOnce(Step<U>) -> Step<V>) -> PipelineBuilder<T, V> {
+        let number = u32::try_from(self.stages.len() + 1).unwrap_or(u32::MAX);
+        let inside = Inside::open_in(&self.fan.group, Role::Stage(number), Mark::Any, self.space);
+        let space = Some(inside.space());
+        let result = build(inside.param(Placeholder::Item));
+        self.stages.push(inside.close(result));
+        let Self { fan, items, stages, .. } = self;
+        PipelineBuilder { fan, items, stages, space, types: PhantomData }
+    }
+
+    /// The key of an item as it enters: its stable identity across runs. Without it, its position in the list.
+    #[track_caller]
+    pub fn key_by<K: Display>(mut self, key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
+        self.items.key_by(self.fan.group.begun(), key, Location::caller());
+        self
+    }
+
+    #[track_caller]
+    fn end<Out: Data>(self, mode: FanMode) -> Step<Out> {
+        let fan = self.fan.fan(mode);
+        let begun = self.fan.group.begun();
+        if self.stages.is_empty() {
+            let message = format!("the pipeline `{}` has no stage", begun.name());
+            let mend = "give it one with `.stage(|item| ..)`, or use the list itself";
+            begun.mistake(PlanError::new(PlanErrorKind::NoStages, begun.at(), message, mend));
+        }
+        let schema = begun.schema::<Out>(begun.at());
+        let kind = Kind::Pipeline { stages: self.stages, keys: self.items.keys, fan };
+        Step::new(self.fan.group.finish(self.items.list, kind, schema))
+    }
+}

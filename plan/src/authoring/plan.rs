@@ -1,0 +1,120 @@
+//! `Plan`: a complete plan graph with the types of its input and output.
+
+use super::step::Step;
+use crate::{
+    build::{Draft, PlanErrors, open, param},
+    graph::{Graph, Location, Placeholder},
+};
+use hermes_core::data::Data;
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+/// A complete plan: from an `I` to an `O`. It is a value; nothing has run.
+pub struct Plan<I, O> {
+    graph: Arc<Graph>,
+    types: PhantomData<fn(I) -> O>,
+}
+
+impl<I: Data, O: Data> Plan<I, O> {
+    /// Builds a plan: `build` is called once, now, with a handle on the plan's input; the primitives that it calls join
+    /// the plan.
+    ///
+    /// Steps whose outputs nobody uses are part of the plan too. Independent steps run at the same time; order comes from
+    /// data and `.after(step)`.
+    ///
+    /// ```
+    /// use hermes_plan::prelude::*;
+    ///
+    /// let plan = Plan::new("greet", |who: Step<String>| {
+    ///     agent("greet").input("who", who).prompt("Greet them.").text()
+    /// })?;
+    /// assert_eq!(plan.name(), "greet");
+    /// # Ok::<(), PlanErrors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Every mistake in it, each with its place in the source.
+    #[track_caller]
+    pub fn new(name: impl Into<String>, build: impl FnOnce(Step<I>) -> Step<O>) -> Result<Self, PlanErrors> {
+        let at = Location::caller();
+        let draft = Draft::new(name.into(), at);
+        let plan = draft.id();
+        let opened = open(draft);
+        let input = param::<I>(plan, Placeholder::Input, at);
+        let result = build(input).used("", at);
+        let Some(draft) = opened.close() else {
+            unreachable!("a plan stays on the stack until its own `Plan::new` takes it")
+        };
+        let graph = draft.finish(&result)?;
+        Ok(Self { graph: Arc::new(graph), types: PhantomData })
+    }
+}
+
+impl<I, O> Plan<I, O> {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.graph.name()
+    }
+
+    /// Its graph.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+}
+
+impl<I, O> Clone for Plan<I, O> {
+    fn clone(&self) -> Self {
+        Self { graph: self.graph.clone(), types: PhantomData }
+    }
+}
+
+impl<I, O> fmt::Debug for Plan<I, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan({:?}, {} nodes)", self.name(), self.graph.len())
+    }
+}
+
+/// A plan without its types, for registries of plans.
+///
+/// ```
+/// use hermes_plan::prelude::*;
+///
+/// let plans: [AnyPlan; 2] = [
+///     Plan::new("length", |word: Step<String>| word.map(|word| word.len()))?.into(),
+///     Plan::new("double", |number: Step<u32>| number.map(|number| number * 2))?.into(),
+/// ];
+/// # Ok::<(), PlanErrors>(())
+/// ```
+#[derive(Clone)]
+pub struct AnyPlan {
+    graph: Arc<Graph>,
+}
+
+impl AnyPlan {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.graph.name()
+    }
+
+    /// Its graph.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+}
+
+impl fmt::Debug for AnyPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AnyPlan({:?}, {} nodes)", self.name(), self.graph.len())
+    }
+}
+
+impl<I, O> From<Plan<I, O>> for AnyPlan {
+    fn from(plan: Plan<I, O>) -> Self {
+        Self { graph: plan.graph }
+    }
+}
+
+impl<I, O> From<&Plan<I, O>> for AnyPlan {
+    fn from(plan: &Plan<I, O>) -> Self {
+        Self { graph: plan.graph.clone() }
+    }
+}

@@ -1,0 +1,18 @@
+//! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
+
+pub use crate::authoring::{
+    AnyPlan, Flow, Plan, Step, agent, ask, branch, join, parallel, parallel_each, pipeline, repeat, review,
+    scope, step, value,
+};
+pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
+pub use hermes_core::{
+    data::Data,
+    effect::{
+        Effect::{self, Idempotent, Pure, Unsafe},
+        Isolation,
+    },
+    failure::{Failure, FailureClass},
+};
+pub use schemars::JsonSchema;
+pub use serde::{Deserialize, Serialize};
+pub use std::time::Duration;
