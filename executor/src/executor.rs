@@ -2,6 +2,7 @@
 
 use crate::{
     clock::Clock,
+    options::ExecutorOptions,
     drive::{Control, Drive, drive},
     error::DriveError,
     ledger::{Ledger, LedgerError},
@@ -23,61 +24,9 @@ use std::{
     },
 };
 use tokio::sync::{Semaphore, broadcast, mpsc, watch};
-use typed_builder::TypedBuilder;
 
 /// Events kept for a slow watcher.
 const WATCH_BUFFER: usize = 4096;
-
-/// The options of an [`Executor`]; made with [`Executor::builder`].
-#[derive(TypedBuilder)]
-#[builder(
-    build_method(into = Executor),
-    mutators(
-        /// Adds a runner that steps choose with `.runner(name)`.
-        pub fn named_runner(&mut self, name: impl Into<String>, runner: impl Runner + 'static) {
-            self.runners.insert(name.into(), Arc::new(runner));
-        }
-    )
-)]
-pub struct ExecutorOptions {
-    /// The ledger that its runs are recorded in.
-    ledger: Ledger,
-    /// The runner of steps that name none.
-    #[builder(default, setter(transform = |runner: impl Runner + 'static| Some(Arc::new(runner) as Arc<dyn Runner>)))]
-    runner: Option<Arc<dyn Runner>>,
-    #[builder(via_mutators)]
-    runners: BTreeMap<String, Arc<dyn Runner>>,
-    /// How many calls may be under way at once, over all runs. Default: 16.
-    #[builder(default = 16)]
-    concurrency: usize,
-    /// Where the time of records comes from. Default: the system's clock.
-    #[builder(default = Clock::system())]
-    clock: Clock,
-    /// How many attempts of one call may end with the process in a row before a person is asked, whatever the call's
-    /// effect; `None` never asks. Default: 3.
-    #[builder(default = Some(3))]
-    crash_limit: Option<u32>,
-}
-
-impl From<ExecutorOptions> for Executor {
-    fn from(options: ExecutorOptions) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                ledger: options.ledger,
-                default_runner: options.runner,
-                runners: options.runners,
-                permits: Arc::new(Semaphore::new(options.concurrency.clamp(1, Semaphore::MAX_PERMITS))),
-                clock: options.clock,
-                crash_limit: options.crash_limit,
-                live: Mutex::default(),
-                events: broadcast::channel(WATCH_BUFFER).0,
-                compared: AtomicU64::new(0),
-                made: AtomicU64::new(0),
-                temporary: OnceLock::new(),
-            }),
-        }
-    }
-}
 
 /// Runs plans from one ledger. Cheap to clone.
 ///
@@ -94,11 +43,6 @@ impl std::fmt::Debug for Executor {
 }
 
 impl Executor {
-    /// Begins the options of an executor.
-    pub fn builder() -> ExecutorOptionsBuilder<((), (), (BTreeMap<String, Arc<dyn Runner>>,), (), (), ())> {
-        ExecutorOptions::builder()
-    }
-
     /// The ledger its runs are recorded in.
     pub fn ledger(&self) -> &Ledger {
         &self.shared.ledger
@@ -141,6 +85,22 @@ struct Live {
 }
 
 impl Shared {
+    pub(crate) fn new(options: ExecutorOptions) -> Self {
+        Self {
+            ledger: options.ledger,
+            default_runner: options.runner,
+            runners: options.runners,
+            permits: Arc::new(Semaphore::new(options.concurrency.clamp(1, Semaphore::MAX_PERMITS))),
+            clock: options.clock,
+            crash_limit: options.crash_limit,
+            live: Mutex::default(),
+            events: broadcast::channel(WATCH_BUFFER).0,
+            compared: AtomicU64::new(0),
+            made: AtomicU64::new(0),
+            temporary: OnceLock::new(),
+        }
+    }
+
     fn live(&self) -> MutexGuard<'_, BTreeMap<RunId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }

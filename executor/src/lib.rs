@@ -8,6 +8,7 @@ mod drive;
 mod error;
 mod executor;
 pub mod ledger;
+mod options;
 mod people;
 mod program;
 mod run;
@@ -20,8 +21,9 @@ mod workspace;
 
 pub use clock::Clock;
 pub use error::{AnswerError, DecideError, DriveError};
-pub use executor::{Executor, ExecutorOptions, ExecutorOptionsBuilder};
+pub use executor::Executor;
 pub use ledger::{Ledger, LedgerError};
+pub use options::{ExecutorOptions, ExecutorOptionsBuilder};
 pub use people::{Answering, Deciding};
 pub use run::{Completed, Needs, Outcome, Run};
 pub use runner::{

@@ -161,6 +161,11 @@ fn check(
             }
             return Ok(Checked::Ended(Box::new(outcome(shared, run, Ending::Parked, &walk)?)));
         }
+        let causes = walk.version_causes();
+        if walk.state().ended.is_some() && !causes.is_empty() {
+            append(causes)?;
+            continue;
+        }
         if let Some(ended) = walk.state().ended {
             return recorded_end(shared, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
         }

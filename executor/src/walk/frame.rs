@@ -2,7 +2,7 @@
 
 use hermes_core::{
     failure::Failure,
-    ids::{Place, ScopeNo, Seq},
+    ids::{Place, ScopeNo},
     value::Val,
 };
 use hermes_plan::graph::{BodyId, NodeId};
@@ -72,7 +72,7 @@ pub(crate) enum Slot {
     /// Its decision or question is not durable yet.
     Committing,
     /// Its question is open.
-    Asked(Seq),
+    Asked,
     /// A group that has not ended.
     Group(Box<Group>),
     /// Waits for a person's decision.
@@ -171,7 +171,7 @@ pub(crate) struct Turn {
 pub(crate) enum Phase {
     /// Its question is to be looked at, or held, or being made durable.
     Opening,
-    Asked(Seq),
+    Asked,
     Revising,
     Blocked,
 }

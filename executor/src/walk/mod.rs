@@ -16,9 +16,9 @@ mod unroll;
 #[expect(clippy::module_inception, reason = "the walk itself, beside its parts")]
 mod walk;
 
-pub(crate) use emit::{Emit, Then};
-pub(crate) use frame::{At, Frame, FrameId, Group, Phase, Slot};
+pub(crate) use emit::Then;
+pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};
-pub(crate) use request::{CallEnd, CallState};
+pub(crate) use request::CallEnd;
 pub use walk::Counts;
 pub(crate) use walk::{Lookup, ROOT, Settings, Walk, kind_word};

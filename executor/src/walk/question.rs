@@ -44,7 +44,7 @@ enum Looked {
     Answered(Val),
     /// A conflict, in a check that goes on below it with what is stored.
     Beneath(Val),
-    Open(Seq),
+    Open,
     Held,
     Opening,
     Blocked,
@@ -82,7 +82,7 @@ impl Walk {
         let caused = caused || self.own_cause(question.address);
         match self.look_at(at, &question) {
             Looked::Answered(value) | Looked::Beneath(value) => self.settle(at, Slot::Done(value, caused)),
-            Looked::Open(seq) => *self.slot_mut(at) = Slot::Asked(seq),
+            Looked::Open => *self.slot_mut(at) = Slot::Asked,
             Looked::Held => {
                 self.hold_back(at);
             }
@@ -128,7 +128,7 @@ impl Walk {
             }
             Verdict::StayOpen => {
                 self.questions.insert(cell.request, at);
-                Looked::Open(cell.request)
+                Looked::Open
             }
             Verdict::Conflict => {
                 let (at, path, print) = (question.address, question.path.clone(), question.print);
@@ -210,10 +210,10 @@ impl Walk {
         match self.slot_mut(at) {
             Slot::Group(group) => {
                 if let Group::Review(turn) = &mut **group {
-                    turn.phase = Phase::Asked(seq);
+                    turn.phase = Phase::Asked;
                 }
             }
-            slot => *slot = Slot::Asked(seq),
+            slot => *slot = Slot::Asked,
         }
         self.questions.insert(seq, at);
         if self.stopped(at.frame) {
@@ -349,7 +349,7 @@ impl Walk {
         };
         let phase = match self.look_at(at, &question) {
             Looked::Answered(answer) | Looked::Beneath(answer) => return self.take_review(at, answer),
-            Looked::Open(seq) => Phase::Asked(seq),
+            Looked::Open => Phase::Asked,
             Looked::Held => {
                 self.held.push(at);
                 Phase::Opening

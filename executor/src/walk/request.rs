@@ -16,7 +16,7 @@ use hermes_core::{
     fingerprint::{Changed, difference, fingerprint, idempotency_key},
     fold::{Cell, CellStatus},
     ids::{Address, Seq},
-    journal::{CauseKind, Caused, Event, Failed, Interrupted, Started, Succeeded},
+    journal::{CauseKind, Caused, Event, Failed, Interrupted, Record, Started, Succeeded},
     people::Actor,
     receipt::Receipt,
     request::{AgentRequest, Input, OutputForm, Request, StepRequest},
@@ -302,12 +302,7 @@ impl Walk {
     }
 
     fn open_version_cause(&mut self, address: Address) {
-        let event = Event::Caused(Caused {
-            kind: CauseKind::Version,
-            by: Actor::default(),
-            why: Some("the plan gives it another version".to_owned()),
-        });
-        self.emit(address, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
+        self.emit(address, 0, Digest::ZERO, Digest::ZERO, &version_cause(), Then::Nothing);
     }
 
     /// Journals the changed versions that a check met.
@@ -315,6 +310,12 @@ impl Walk {
         for address in self.versions.clone() {
             self.open_version_cause(address);
         }
+    }
+
+    /// The same as records, for a run that has ended: they open it again.
+    pub(crate) fn version_causes(&self) -> Vec<Record> {
+        let record = |at: &Address| Record::new(*at, 0, Digest::ZERO, Digest::ZERO, &version_cause());
+        self.versions.iter().map(record).collect()
     }
 
     // ---- from ready to settled
@@ -391,13 +392,11 @@ impl Walk {
             sweep,
         };
         if announced {
-            let runner = match &self.node(at.node).kind {
-                Kind::Agent(agent) => {
-                    self.counts.calls += 1;
-                    agent.runner.clone()
-                }
-                _ => None,
+            let (runner, is_agent) = match &self.node(at.node).kind {
+                Kind::Agent(agent) => (agent.runner.clone(), true),
+                _ => (None, false),
             };
+            self.counts.calls += u64::from(is_agent);
             let event = Event::Started(Started { request, effect, key, cookie, attempt, runner });
             self.emit(address, generation, print, Digest::ZERO, &event, Then::Call(at));
         } else {
@@ -478,6 +477,14 @@ impl Walk {
         self.call_over(&around);
         self.reclaim();
     }
+}
+
+fn version_cause() -> Event {
+    Event::Caused(Caused {
+        kind: CauseKind::Version,
+        by: Actor::default(),
+        why: Some("the plan gives it another version".to_owned()),
+    })
 }
 
 /// Inputs by name and digest.

@@ -72,8 +72,8 @@ impl<V: Data, T: Data> BranchArms<V, T> {
         let (at, label) = (Location::caller(), label.into());
         self.check(&label, at);
         let inside = Inside::open(&self.group, Role::Arm(label.clone()), Mark::Label(label.clone()));
-        let result = build(inside.param(Placeholder::Value));
-        let body = inside.close(result);
+        let result = build(Step::new(inside.param::<V>(Placeholder::Value)));
+        let body = inside.close(result.handle());
         let test: TestFn =
             Arc::new(move |value| Ok(test(&*decode::<V>(std::slice::from_ref(value), 0, at)?)));
         self.arms.push(Arm { label, test, body, at });
@@ -97,8 +97,8 @@ impl<V: Data, T: Data> BranchArms<V, T> {
     #[track_caller]
     pub fn otherwise(self, build: impl FnOnce(Step<V>) -> Step<T>) -> Step<T> {
         let inside = Inside::open(&self.group, Role::Else, Mark::Label(ELSE.to_owned()));
-        let result = build(inside.param(Placeholder::Value));
-        let body = inside.close(result);
+        let result = build(Step::new(inside.param::<V>(Placeholder::Value)));
+        let body = inside.close(result.handle());
         self.end(Some(body))
     }
 

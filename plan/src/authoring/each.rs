@@ -34,8 +34,8 @@ pub fn parallel_each<T: Data, U: Data>(
     let group = Group::new("parallel_each", name.into(), "`.all()`, `.results()` or `.options()`");
     let items = Items::new(&group, items.used("items", at));
     let inside = Inside::open(&group, Role::Item, Mark::Any);
-    let result = build(inside.param(Placeholder::Item));
-    let body = inside.close(result);
+    let result = build(Step::new(inside.param::<T>(Placeholder::Item)));
+    let body = inside.close(result.handle());
     EachBuilder { fan: FanOut::new(group), items, body, types: PhantomData }
 }
 

@@ -22,6 +22,9 @@ mod scope;
 mod step;
 mod value;
 
+#[cfg(test)]
+mod tests;
+
 pub use agent::{AgentBuilder, agent};
 pub use ask::{AskBuilder, ChooseBuilder, ask};
 pub use branch::{BranchArms, BranchBuilder, branch};

@@ -50,7 +50,7 @@ pub fn parallel<K: Display, T: Data>(
         }
         let inside = Inside::open(&group, Role::Child(key.clone()), Mark::Key(key.clone()));
         let result = build(item);
-        children.push((key, inside.close(result)));
+        children.push((key, inside.close(result.handle())));
     }
     ParallelBuilder { fan: FanOut::new(group), children, output: PhantomData }
 }

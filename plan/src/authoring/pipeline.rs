@@ -54,8 +54,8 @@ impl<T: Data, U: Data> PipelineBuilder<T, U> {
         let number = u32::try_from(self.stages.len() + 1).unwrap_or(u32::MAX);
         let inside = Inside::open_in(&self.fan.group, Role::Stage(number), Mark::Any, self.space);
         let space = Some(inside.space());
-        let result = build(inside.param(Placeholder::Item));
-        self.stages.push(inside.close(result));
+        let result = build(Step::new(inside.param::<U>(Placeholder::Item)));
+        self.stages.push(inside.close(result.handle()));
         let Self { fan, items, stages, .. } = self;
         PipelineBuilder { fan, items, stages, space, types: PhantomData }
     }

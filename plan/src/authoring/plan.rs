@@ -39,7 +39,7 @@ impl<I: Data, O: Data> Plan<I, O> {
         let draft = Draft::new(name.into(), at);
         let plan = draft.id();
         let opened = open(draft);
-        let input = param::<I>(plan, Placeholder::Input, at);
+        let input = Step::new(param::<I>(plan, Placeholder::Input, at));
         let result = build(input).used("", at);
         let Some(draft) = opened.close() else {
             unreachable!("a plan stays on the stack until its own `Plan::new` takes it")

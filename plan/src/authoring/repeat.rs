@@ -40,8 +40,8 @@ pub fn repeat<S: Data, O: Data>(
     }
     let initial = group.input(initial.used("initial", at));
     let inside = Inside::open(&group, Role::Round, Mark::Any);
-    let result = build(inside.param(Placeholder::State));
-    let body = inside.close(result);
+    let result = build(Step::new(inside.param::<S>(Placeholder::State)));
+    let body = inside.close(result.handle());
     let max = NonZeroU32::new(max).unwrap_or(NonZeroU32::MIN);
     RepeatBuilder { group, initial, body, max, types: PhantomData }
 }
@@ -67,8 +67,8 @@ impl<S: Data, O: Data> RepeatBuilder<S, O> {
     #[track_caller]
     pub fn or_else(self, build: impl FnOnce(Step<S>) -> Step<O>) -> Step<O> {
         let inside = Inside::open(&self.group, Role::Else, Mark::Label(ELSE.to_owned()));
-        let result = build(inside.param(Placeholder::State));
-        let body = inside.close(result);
+        let result = build(Step::new(inside.param::<S>(Placeholder::State)));
+        let body = inside.close(result.handle());
         self.end(Some(body))
     }
 

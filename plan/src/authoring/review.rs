@@ -67,8 +67,10 @@ impl<T: Data> ReviewBuilder<T> {
     pub fn revise(mut self, build: impl FnOnce(Step<T>, Step<String>) -> Step<T>) -> Self {
         let at = Location::caller();
         let inside = Inside::open(&self.group, Role::Revise, Mark::Any);
-        let result = build(inside.param(Placeholder::Value), inside.param(Placeholder::Feedback));
-        let body = inside.close(result);
+        let value = Step::new(inside.param::<T>(Placeholder::Value));
+        let feedback = Step::new(inside.param::<String>(Placeholder::Feedback));
+        let result = build(value, feedback);
+        let body = inside.close(result.handle());
         if let Some((_, first)) = self.revise.replace((body, at)) {
             let begun = self.group.begun();
             let message = format!("the review `{}` has two revisions", begun.name());

@@ -244,7 +244,7 @@ impl Draft {
     fn describe(&self, node: NodeId) -> String {
         let Some(slot) = self.slot(node) else { return "a step".to_owned() };
         match slot.filled.as_ref().map(|filled| &filled.kind) {
-            Some(Kind::Placeholder(placeholder)) => format!("a `{}`", placeholder.word()),
+            Some(Kind::Placeholder(placeholder)) => format!("the `{}`", placeholder.word()),
             Some(Kind::Derived(derived)) => format!("a `{}`", derived.verb),
             Some(Kind::Constant(_)) => "a `value`".to_owned(),
             _ => format!("`{}`", slot.name),

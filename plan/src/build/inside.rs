@@ -6,10 +6,7 @@ use super::{
     draft::{Handle, PlanId, Use},
     names::Space,
 };
-use crate::{
-    authoring::Step,
-    graph::{BodyId, Location, Placeholder, Role},
-};
+use crate::graph::{BodyId, Location, NodeId, Placeholder, Role};
 use hermes_core::{data::Data, path::Mark};
 
 /// An open body.
@@ -49,13 +46,13 @@ impl Inside {
     }
 
     /// Adds a placeholder to the body.
-    pub(crate) fn param<T: Data>(&self, placeholder: Placeholder) -> Step<T> {
-        param(self.plan, placeholder, self.at)
+    pub(crate) fn param<T: Data>(&self, placeholder: Placeholder) -> Handle {
+        param::<T>(self.plan, placeholder, self.at)
     }
 
     /// Closes the body; `result` is its output.
-    pub(crate) fn close<T>(self, result: Step<T>) -> BodyId {
-        let result = Use { name: String::new(), handle: result.handle(), at: self.at };
+    pub(crate) fn close(self, result: Handle) -> BodyId {
+        let result = Use { name: String::new(), handle: result, at: self.at };
         ambient::in_plan(self.plan, |draft| draft.result(self.body, &result));
         self.body
     }
@@ -68,11 +65,11 @@ impl Drop for Inside {
 }
 
 /// Adds a placeholder to the innermost body of a plan.
-pub(crate) fn param<T: Data>(plan: PlanId, placeholder: Placeholder, at: Location) -> Step<T> {
+pub(crate) fn param<T: Data>(plan: PlanId, placeholder: Placeholder, at: Location) -> Handle {
     let schema = schema_in::<T>(plan, at);
     let node = ambient::in_plan(plan, |draft| draft.placeholder(placeholder, schema, at));
     // Only ever called while the plan is being built.
-    Step::new(Handle { plan, node: node.unwrap_or(crate::graph::NodeId(0)), made: at })
+    Handle { plan, node: node.unwrap_or(NodeId(0)), made: at }
 }
 
 /// An open `scope(..)`.

@@ -1,0 +1,16 @@
+//! An unfinished builder must be used.
+
+#![deny(unused_must_use)]
+
+use hermes_plan::prelude::*;
+
+fn main() {
+    let _ = Plan::new("plan", |topic: Step<String>| {
+        agent("research").input("topic", topic).prompt("Go.");
+        step("count").input("topic", topic);
+        ask("which");
+        parallel("lenses", ["a"], |_| topic);
+        review("look", topic);
+        topic
+    });
+}

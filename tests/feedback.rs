@@ -1,0 +1,215 @@
+//! Approve-or-revise: the ready-made review, each way it can be answered, and what it refuses.
+
+mod support;
+
+use hermes_workflows::{executor::AnswerError, prelude::*};
+use serde_json::json;
+use support::*;
+
+fn plan(max_rounds: u32) -> Plan<String, String> {
+    Plan::new("outline", move |topic: Step<String>| {
+        let outline = agent("outline").input("topic", topic).prompt("Outline it.").text();
+        let outline = review("review_outline", outline)
+            .title("Review outline")
+            .revise(|outline, feedback| {
+                agent("revise_outline")
+                    .input("outline", outline)
+                    .input("feedback", feedback)
+                    .prompt_with(|outline, feedback| format!("{outline} + {feedback}"))
+                    .text()
+            })
+            .max_rounds(max_rounds)
+            .approved();
+        agent("write").input("outline", outline).prompt_with(|outline| format!("Write {outline}.")).text()
+    })
+    .unwrap()
+}
+
+/// Answers with the text it was sent, in brackets.
+fn mirror() -> FnRunner {
+    FnRunner::sync(|call| {
+        let text = call.text.lines().next().unwrap_or_default();
+        Ok(AgentReply::text(format!("[{text}]")))
+    })
+}
+
+#[tokio::test]
+async fn rejection_feeds_a_revision_and_approval_goes_on() {
+    let store = Store::new();
+    let needs = start(&store.executor(mirror()), &plan(5), "tides".to_owned()).await.waiting();
+    assert_eq!(needs.len(), 1);
+    assert_eq!((needs[0].path.as_str(), needs[0].title.as_str()), ("review_outline[1]", "Review outline"));
+
+    // A process without the plan can answer; the next one goes on.
+    let executor = store.replayer();
+    assert_eq!(executor.shown(&needs[0]).unwrap(), [("value".to_owned(), json!("[Outline it.]"))]);
+    request_changes(&executor, "review_outline[1]", "shorter").await;
+    drop(executor);
+
+    let needs = resume(&store.executor(mirror()), &plan(5)).await.waiting();
+    assert_eq!(needs[0].path, "review_outline[2]");
+    let executor = store.executor(mirror());
+    assert_eq!(executor.shown(&needs[0]).unwrap()[0].1, json!("[[Outline it.] + shorter]"));
+    approve(&executor, "review_outline[2]").await;
+    let (value, counts) = resume(&executor, &plan(5)).await.completed();
+    assert_eq!(value, "[Write [[Outline it.] + shorter].]");
+    assert_eq!(counts.calls, 1, "only the last step is called after the approval");
+    drop(executor);
+    let (value, counts) = resume(&store.replayer(), &plan(5)).await.completed();
+    assert_eq!((value.as_str(), counts.calls), ("[Write [[Outline it.] + shorter].]", 0));
+}
+
+#[tokio::test]
+async fn an_edit_approves_the_edited_value() {
+    let store = Store::new();
+    let executor = store.executor(mirror());
+    start(&executor, &plan(5), "tides".to_owned()).await.waiting();
+    answer(&executor, "review_outline[1]", &json!({"decision": "edit", "value": "my own"})).await;
+    let (value, _) = resume(&executor, &plan(5)).await.completed();
+    assert_eq!(value, "[Write my own.]");
+}
+
+#[tokio::test]
+async fn used_up_rounds_fail_with_the_last_value() {
+    let store = Store::new();
+    let executor = store.executor(mirror());
+    start(&executor, &plan(2), "tides".to_owned()).await.waiting();
+    request_changes(&executor, "review_outline[1]", "no").await;
+    resume(&executor, &plan(2)).await.waiting();
+    request_changes(&executor, "review_outline[2]", "still no").await;
+    let failure = resume(&executor, &plan(2)).await.failed();
+    assert_eq!(failure.class, FailureClass::NotApproved);
+    assert_eq!(failure.raw.as_deref(), Some("\"[[Outline it.] + no]\""));
+    assert!(failure.to_string().contains("not approved"), "{failure}");
+}
+
+#[tokio::test]
+async fn an_answer_given_while_the_run_is_driven_moves_it_on() {
+    let store = Store::new();
+    let executor = store.executor(mirror());
+    let run = executor.start(&plan(5), "tides".to_owned()).id("r").await.unwrap();
+    let mut watch = executor.watch();
+    let answering = async {
+        loop {
+            if executor.question(&run_id(), "review_outline[1]").is_ok() {
+                return approve(&executor, "review_outline[1]").await;
+            }
+            watch.next().await;
+        }
+    };
+    answering.await;
+    let (value, _) = run.outcome().await.completed();
+    assert_eq!(value, "[Write [Outline it.].]");
+}
+
+#[tokio::test]
+async fn blank_feedback_and_invalid_answers_are_refused_and_change_nothing() {
+    let store = Store::new();
+    let executor = store.executor(mirror());
+    let needs = start(&executor, &plan(5), "tides".to_owned()).await.waiting();
+    for bad in [
+        json!({"decision": "request_changes", "feedback": ""}),
+        json!({"decision": "request_changes", "feedback": "  \n"}),
+        json!({"decision": "reject"}),
+        json!({"decision": "edit", "value": 7}),
+        json!("approve"),
+    ] {
+        let error = executor.answer(&run_id(), &needs[0], &bad).await.unwrap_err();
+        assert!(matches!(error, AnswerError::Invalid { .. }), "{bad}: {error}");
+        assert!(error.to_string().contains("review_outline[1]"), "{error}");
+    }
+    assert_eq!(executor.needs(&run_id()).unwrap(), needs);
+}
+
+#[tokio::test]
+async fn a_review_without_a_revision_offers_no_changes() {
+    let plan = Plan::new("p", |topic: Step<String>| review("look", topic).approved()).unwrap();
+    let store = Store::new();
+    let executor = store.replayer();
+    let needs = start(&executor, &plan, "x".to_owned()).await.waiting();
+    let changes = json!({"decision": "request_changes", "feedback": "more"});
+    let error = executor.answer(&run_id(), &needs[0], &changes).await.unwrap_err();
+    assert!(matches!(error, AnswerError::Invalid { .. }), "{error}");
+    approve(&executor, "look[1]").await;
+    assert_eq!(resume(&executor, &plan).await.completed().0, "x");
+}
+
+#[tokio::test]
+async fn answers_are_idempotent_by_key_and_late_or_conflicting_ones_are_refused() {
+    let store = Store::new();
+    let executor = store.executor(mirror());
+    let needs = start(&executor, &plan(5), "tides".to_owned()).await.waiting();
+    let yes = json!({"decision": "approve"});
+    let edit = json!({"decision": "edit", "value": "x"});
+    let give = |answer: &serde_json::Value, key: &str| executor.answer(&run_id(), &needs[0], answer).key(key);
+    let first = give(&yes, "k1").await.unwrap();
+    assert_eq!(give(&yes, "k1").await.unwrap(), first, "the same again changes nothing");
+    assert!(matches!(give(&edit, "k1").await.unwrap_err(), AnswerError::Conflicting { .. }));
+    assert!(matches!(give(&yes, "k2").await.unwrap_err(), AnswerError::Late { .. }));
+    assert!(matches!(
+        executor.question(&run_id(), "review_outline[1]").unwrap_err(),
+        AnswerError::Late { .. }
+    ));
+    assert!(matches!(
+        executor.question(&run_id(), "review_outline[7]").unwrap_err(),
+        AnswerError::NotOpen { .. }
+    ));
+    resume(&executor, &plan(5)).await.completed();
+    assert!(matches!(give(&yes, "k3").await.unwrap_err(), AnswerError::Ended { .. } | AnswerError::Late { .. }));
+}
+
+#[tokio::test]
+async fn an_actor_a_client_names_is_claimed_never_more() {
+    let store = Store::new();
+    let executor = store.executor(mirror());
+    let needs = start(&executor, &plan(5), "tides".to_owned()).await.waiting();
+    let by = Actor::claimed("ada").through("chat");
+    let seq = executor.answer(&run_id(), &needs[0], &json!({"decision": "approve"})).by(by).await.unwrap();
+    let run = executor.ledger().find(&run_id()).unwrap().unwrap();
+    let record = executor.ledger().record(run, seq).unwrap();
+    let body = String::from_utf8(record.body).unwrap();
+    assert!(body.contains("\"trust\":\"claimed\"") && body.contains("ada"), "{body}");
+}
+
+#[tokio::test]
+async fn questions_of_a_fan_out_are_open_at_once_and_answered_in_any_order() {
+    let plan = Plan::new("sections", |sections: Step<Vec<String>>| {
+        parallel_each("each", sections, |section| review("look", section).approved()).limit(1).all()
+    })
+    .unwrap();
+    let store = Store::new();
+    let executor = store.replayer();
+    let sections = ["x", "y", "z"].map(str::to_owned).to_vec();
+    let needs = start(&executor, &plan, sections.clone()).await.waiting();
+    let paths: Vec<_> = needs.iter().map(|need| need.path.as_str()).collect();
+    assert_eq!(paths, ["each[0]/look[1]", "each[1]/look[1]", "each[2]/look[1]"], "people hold no place in a limit");
+    for path in ["each[2]/look[1]", "each[0]/look[1]"] {
+        approve(&executor, path).await;
+        let open = resume(&executor, &plan).await.waiting();
+        assert!(open.iter().all(|need| need.path != path), "a resolved one never re-opens");
+    }
+    answer(&executor, "each[1]/look[1]", &json!({"decision": "edit", "value": "Y"})).await;
+    assert_eq!(resume(&executor, &plan).await.completed().0, ["x", "Y", "z"]);
+}
+
+#[tokio::test]
+async fn choices_must_be_among_the_options() {
+    let plan = Plan::new("angles", |angles: Step<Vec<String>>| {
+        let one = ask("one").title("Choose one").choose_from(angles).one();
+        let many = ask("many").title("Choose some").choose_from(angles).many();
+        join((one, many))
+    })
+    .unwrap();
+    let store = Store::new();
+    let executor = store.replayer();
+    start(&executor, &plan, vec!["a".to_owned(), "b".to_owned()]).await.waiting();
+    let one = executor.question(&run_id(), "one").unwrap();
+    let many = executor.question(&run_id(), "many").unwrap();
+    assert_eq!(executor.choices(&one).unwrap(), Some(json!(["a", "b"])));
+    assert!(executor.answer(&run_id(), &one, "c").await.is_err());
+    assert!(executor.answer(&run_id(), &many, &["a", "c"]).await.is_err());
+    executor.answer(&run_id(), &one, "b").await.unwrap();
+    executor.answer(&run_id(), &many, &["b", "a"]).await.unwrap();
+    let (value, _) = resume(&executor, &plan).await.completed();
+    assert_eq!(value, ("b".to_owned(), vec!["b".to_owned(), "a".to_owned()]));
+}

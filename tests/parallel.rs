@@ -1,0 +1,164 @@
+//! Fan-outs run at the same time, in input order, and never more than their limit.
+
+mod support;
+
+use hermes_workflows::{core::journal::Kind, prelude::*};
+use std::sync::Arc;
+use support::*;
+use tokio::sync::Barrier;
+
+fn lenses() -> Plan<String, Vec<String>> {
+    Plan::new("lenses", |change: Step<String>| {
+        parallel("look", ["security", "style", "speed"], |lens| {
+            agent("lens").input("change", change).prompt(format!("Look at it for {lens}.")).text()
+        })
+        .limit(3)
+        .all()
+    })
+    .unwrap()
+}
+
+#[tokio::test]
+async fn three_calls_of_a_parallel_run_at_the_same_time() {
+    let barrier = Arc::new(Barrier::new(3));
+    let runner = FnRunner::new(move |call: AgentCall| {
+        let barrier = Arc::clone(&barrier);
+        async move {
+            // With fewer than three at once nobody would ever pass.
+            barrier.wait().await;
+            Ok(AgentReply::text(call.path))
+        }
+    });
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).concurrency(3).build();
+    let (value, _) = start(&executor, &lenses(), "diff".to_owned()).await.completed();
+    assert_eq!(value, ["look[security]/lens", "look[style]/lens", "look[speed]/lens"]);
+}
+
+#[tokio::test]
+async fn their_started_records_are_one_commit_before_any_is_awaited() {
+    let store = Store::new();
+    let ledger = store.open();
+    let seen = ledger.clone();
+    let runner = FnRunner::new(move |call: AgentCall| {
+        let ledger = seen.clone();
+        async move {
+            let run = ledger.find(&RunId::new("r").unwrap()).unwrap().unwrap();
+            let started = ledger.state(run).unwrap().begun().count();
+            assert_eq!(started, 3, "all three are durable as started before the first one runs");
+            Ok(AgentReply::text(call.path))
+        }
+    });
+    let executor = Executor::builder().ledger(ledger.clone()).runner(runner).concurrency(3).build();
+    let mut watch = executor.watch();
+    let before = ledger.stats().commits;
+    start(&executor, &lenses(), "diff".to_owned()).await.completed();
+    let mut started = Vec::new();
+    while let Some(Seen::Event(event)) = watch.try_next() {
+        if event.kind == Kind::Started {
+            started.push(event.seq.0);
+        }
+    }
+    assert_eq!(started, [3, 4, 5], "right after the run's start and its names");
+    let commits = ledger.stats().commits - before;
+    assert!(commits <= 6, "start, one for the calls, at most three for outcomes, the end: {commits}");
+}
+
+#[test]
+fn the_layout_shows_a_fan_out_not_a_chain() {
+    let text = lenses().layout().to_string();
+    assert!(text.contains("look: parallel"), "{text}");
+    for lens in ["security", "style", "speed"] {
+        assert!(text.contains(&format!("[{lens}]")), "{text}");
+    }
+}
+
+fn numbers(limit: Option<u32>) -> Plan<u32, Vec<String>> {
+    Plan::new("numbers", move |count: Step<u32>| {
+        let items = count.map(|count| (0..*count).collect::<Vec<u32>>());
+        let fan = parallel_each("each", items, |item| agent("work").input("item", item).prompt("Work.").text());
+        match limit {
+            Some(limit) => fan.limit(limit).all(),
+            None => fan.all(),
+        }
+    })
+    .unwrap()
+}
+
+/// Counts how many calls are under way at once, and lets each yield a few times so that others get the chance.
+fn gauge() -> (FnRunner, Arc<std::sync::Mutex<(u32, u32)>>) {
+    let gauge = Arc::new(std::sync::Mutex::new((0_u32, 0_u32)));
+    let counted = Arc::clone(&gauge);
+    let runner = FnRunner::new(move |call: AgentCall| {
+        let gauge = Arc::clone(&counted);
+        async move {
+            {
+                let mut gauge = gauge.lock().unwrap();
+                gauge.0 += 1;
+                gauge.1 = gauge.1.max(gauge.0);
+            }
+            let turns = call.path.bytes().map(u32::from).sum::<u32>() % 5;
+            for _ in 0..turns {
+                tokio::task::yield_now().await;
+            }
+            gauge.lock().unwrap().0 -= 1;
+            Ok(AgentReply::text(call.path))
+        }
+    });
+    (runner, gauge)
+}
+
+fn over(runner: FnRunner, concurrency: usize) -> Executor {
+    Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).concurrency(concurrency).build()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_is_a_hard_bound_and_order_is_kept() {
+    for limit in [1, 2, 5] {
+        let (runner, gauge) = gauge();
+        let (value, _) = start(&over(runner, 16), &numbers(Some(limit)), 40).await.completed();
+        let expected: Vec<_> = (0..40).map(|i| format!("each[{i}]/work")).collect();
+        assert_eq!(value, expected);
+        let most = gauge.lock().unwrap().1;
+        assert!(most <= limit, "{most} at once under limit {limit}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrency_bounds_calls_over_all_groups() {
+    let (runner, gauge) = gauge();
+    start(&over(runner, 3), &numbers(None), 40).await.completed();
+    let most = gauge.lock().unwrap().1;
+    assert!(most <= 3, "{most} at once under concurrency 3");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nested_limits_bound_and_never_lock_each_other_out() {
+    let nested = Plan::new("nested", |count: Step<u32>| {
+        let outer = count.map(|count| (0..*count).map(|i| vec![i, i + 1, i + 2]).collect::<Vec<_>>());
+        parallel_each("outer", outer, |items| {
+            parallel_each("inner", items, |item| {
+                let first = agent("first").input("item", item).prompt("Work.").text();
+                agent("second").input("first", first).prompt("Work.").text()
+            })
+            .limit(1)
+            .all()
+        })
+        .limit(2)
+        .all()
+    })
+    .unwrap();
+    let (runner, gauge) = gauge();
+    let (value, counts) = start(&over(runner, 16), &nested, 12).await.completed();
+    assert_eq!((value.len(), counts.calls), (12, 72));
+    let most = gauge.lock().unwrap().1;
+    assert!(most <= 2, "{most} at once: two outer items with one inner item each");
+}
+
+#[tokio::test]
+async fn no_item_and_one_item_are_lists_like_others() {
+    for count in [0, 1] {
+        let (runner, calls) = echo();
+        let (value, _) = start(&over(runner, 4), &numbers(Some(1)), count).await.completed();
+        assert_eq!((value.len() as u64, calls.count()), (count.into(), count.into()));
+    }
+}
