@@ -36,12 +36,12 @@ fn main() {
 }
 
 /// What a workload came to.
-pub struct Measured {
-    pub ours: f64,
-    pub raw: Option<f64>,
+pub(crate) struct Measured {
+    pub(crate) ours: f64,
+    pub(crate) raw: Option<f64>,
     /// Whether less is better (a time) rather than more (a rate).
-    pub time: bool,
-    pub note: String,
+    pub(crate) time: bool,
+    pub(crate) note: String,
 }
 
 fn measure(workload: &str) {
@@ -67,7 +67,10 @@ fn measure(workload: &str) {
             }
             None => ("-".to_owned(), "-".to_owned()),
         };
-        println!("{workload} ours={:.1} raw={raw} ratio={ratio} rss={rss:.0} {}", measured.ours, measured.note);
+        println!(
+            "{workload} ours={:.1} raw={raw} ratio={ratio} rss={rss:.0} {}",
+            measured.ours, measured.note
+        );
         if steady || !on_disk {
             return;
         }

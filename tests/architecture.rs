@@ -28,7 +28,11 @@ fn arrows_between_packages_point_one_way() {
         seen.insert(name.to_owned());
         for dependency in &package.dependencies {
             if dependency.kind == DependencyKind::Normal && dependency.name.starts_with("hermes") {
-                assert!(allowed.contains(&dependency.name.as_str()), "{name} must not depend on {}", dependency.name);
+                assert!(
+                    allowed.contains(&dependency.name.as_str()),
+                    "{name} must not depend on {}",
+                    dependency.name
+                );
             }
         }
     }
@@ -43,8 +47,14 @@ fn what_is_pure_depends_on_no_runtime_and_no_store() {
             continue;
         }
         for dependency in &package.dependencies {
-            let runtime = ["tokio", "tokio-util", "redb", "rustix", "tempfile"].contains(&dependency.name.as_str());
-            assert!(!runtime || dependency.kind != DependencyKind::Normal, "{} -> {}", package.name, dependency.name);
+            let runtime =
+                ["tokio", "tokio-util", "redb", "rustix", "tempfile"].contains(&dependency.name.as_str());
+            assert!(
+                !runtime || dependency.kind != DependencyKind::Normal,
+                "{} -> {}",
+                package.name,
+                dependency.name
+            );
         }
     }
 }
@@ -52,7 +62,8 @@ fn what_is_pure_depends_on_no_runtime_and_no_store() {
 /// All source files of the packages, tests left out.
 fn sources() -> Vec<PathBuf> {
     fn walk(directory: &Path, found: &mut Vec<PathBuf>) {
-        let mut entries: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut entries: Vec<_> =
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
         entries.sort();
         for path in entries {
             if path.is_dir() {

@@ -155,7 +155,10 @@ async fn answers_are_idempotent_by_key_and_late_or_conflicting_ones_are_refused(
         AnswerError::NotOpen { .. }
     ));
     resume(&executor, &plan(5)).await.completed();
-    assert!(matches!(give(&yes, "k3").await.unwrap_err(), AnswerError::Ended { .. } | AnswerError::Late { .. }));
+    assert!(matches!(
+        give(&yes, "k3").await.unwrap_err(),
+        AnswerError::Ended { .. } | AnswerError::Late { .. }
+    ));
 }
 
 #[tokio::test]
@@ -182,7 +185,11 @@ async fn questions_of_a_fan_out_are_open_at_once_and_answered_in_any_order() {
     let sections = ["x", "y", "z"].map(str::to_owned).to_vec();
     let needs = start(&executor, &plan, sections.clone()).await.waiting();
     let paths: Vec<_> = needs.iter().map(|need| need.path.as_str()).collect();
-    assert_eq!(paths, ["each[0]/look[1]", "each[1]/look[1]", "each[2]/look[1]"], "people hold no place in a limit");
+    assert_eq!(
+        paths,
+        ["each[0]/look[1]", "each[1]/look[1]", "each[2]/look[1]"],
+        "people hold no place in a limit"
+    );
     for path in ["each[2]/look[1]", "each[0]/look[1]"] {
         approve(&executor, path).await;
         let open = resume(&executor, &plan).await.waiting();

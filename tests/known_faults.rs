@@ -21,7 +21,9 @@ fn memory(runner: impl Runner + 'static) -> Executor {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d1_a_limit_is_enforced_and_is_not_one() {
     let plan = Plan::new("d1", |items: Step<Vec<String>>| {
-        parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text()).limit(2).all()
+        parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text())
+            .limit(2)
+            .all()
     })
     .unwrap();
     let now = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
@@ -46,7 +48,10 @@ async fn d1_a_limit_is_enforced_and_is_not_one() {
 async fn d2_a_variable_of_the_prompt_changed_and_its_text_did_not() {
     let plan = |tone: &'static str| {
         Plan::new("d2", move |topic: Step<String>| {
-            agent("a").input("topic", topic).prompt_with(move |topic| format!("Write on {topic}, {tone}.")).text()
+            agent("a")
+                .input("topic", topic)
+                .prompt_with(move |topic| format!("Write on {topic}, {tone}."))
+                .text()
         })
         .unwrap()
     };
@@ -111,7 +116,8 @@ async fn d5_two_items_with_one_key_are_an_error_naming_both() {
 async fn d6_one_failing_item_neither_ends_the_run_for_good_nor_keeps_its_siblings_from_running() {
     let plan = Plan::new("d6", |count: Step<u32>| {
         let items = count.map(|count| (0..*count).collect::<Vec<_>>());
-        let all = parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text()).results();
+        let all = parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text())
+            .results();
         step("count").input("all", all).run(|all: &Vec<Result<String, Failure>>| {
             all.iter().filter(|result| result.is_ok()).count() as u32
         })
@@ -138,7 +144,9 @@ async fn d6_one_failing_item_neither_ends_the_run_for_good_nor_keeps_its_sibling
 #[tokio::test]
 async fn d6_fail_fast_can_be_retried_to_success() {
     let plan = Plan::new("d6b", |items: Step<Vec<String>>| {
-        parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text()).limit(1).all()
+        parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text())
+            .limit(1)
+            .all()
     })
     .unwrap();
     let store = Store::new();
@@ -171,7 +179,14 @@ async fn d7_parallel_of_pipelines_works() {
     let groups = vec![words(&["a", "b"]), words(&["c"]), vec![]];
     let (value, _) = start(&memory(runner), &plan, groups).await.completed();
     assert_eq!(calls.count(), 6);
-    assert_eq!(value, [words(&["<group[0]/line[0]/two>", "<group[0]/line[1]/two>"]), words(&["<group[1]/line[0]/two>"]), vec![]]);
+    assert_eq!(
+        value,
+        [
+            words(&["<group[0]/line[0]/two>", "<group[0]/line[1]/two>"]),
+            words(&["<group[1]/line[0]/two>"]),
+            vec![]
+        ]
+    );
 }
 
 #[tokio::test]
@@ -208,9 +223,8 @@ async fn d9_an_inserted_item_and_a_deleted_step_are_noticed_and_can_be_settled()
         .unwrap()
     };
     let store = Store::new();
-    let script = |list: &[&str]| {
-        Scripted::new().on("list", json!(list)).text("each[*]/a", "x").text("extra", "e")
-    };
+    let script =
+        |list: &[&str]| Scripted::new().on("list", json!(list)).text("each[*]/a", "x").text("extra", "e");
     start(&store.executor(script(&["a", "b"])), &plan(true), "t".to_owned()).await.completed();
 
     // The deleted step parks once; dropping it goes on without a call.
@@ -242,7 +256,9 @@ async fn d9_an_inserted_item_and_a_deleted_step_are_noticed_and_can_be_settled()
 async fn d10_the_work_of_a_run_grows_with_its_calls_not_faster() {
     let plan = Plan::new("d10", |count: Step<u32>| {
         let items = count.map(|count| (0..*count).collect::<Vec<_>>());
-        parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text()).limit(16).all()
+        parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text())
+            .limit(16)
+            .all()
     })
     .unwrap();
     let mut rows = Vec::new();
@@ -265,7 +281,8 @@ async fn d10_the_work_of_a_run_grows_with_its_calls_not_faster() {
 #[tokio::test]
 async fn another_plan_under_the_same_run_id_is_refused() {
     let store = Store::new();
-    let plan = |name: &str| Plan::new(name, |x: Step<u32>| step("s").input("x", x).run(|x: &u32| *x)).unwrap();
+    let plan =
+        |name: &str| Plan::new(name, |x: Step<u32>| step("s").input("x", x).run(|x: &u32| *x)).unwrap();
     start(&store.replayer(), &plan("one"), 1).await.completed();
     let error = start(&store.replayer(), &plan("two"), 1).await.unwrap_err();
     assert!(matches!(error, DriveError::OtherPlan { .. }), "{error}");

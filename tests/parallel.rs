@@ -29,7 +29,8 @@ async fn three_calls_of_a_parallel_run_at_the_same_time() {
             Ok(AgentReply::text(call.path))
         }
     });
-    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).concurrency(3).build();
+    let executor =
+        Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).concurrency(3).build();
     let (value, _) = start(&executor, &lenses(), "diff".to_owned()).await.completed();
     assert_eq!(value, ["look[security]/lens", "look[style]/lens", "look[speed]/lens"]);
 }
@@ -75,7 +76,8 @@ fn the_layout_shows_a_fan_out_not_a_chain() {
 fn numbers(limit: Option<u32>) -> Plan<u32, Vec<String>> {
     Plan::new("numbers", move |count: Step<u32>| {
         let items = count.map(|count| (0..*count).collect::<Vec<u32>>());
-        let fan = parallel_each("each", items, |item| agent("work").input("item", item).prompt("Work.").text());
+        let fan =
+            parallel_each("each", items, |item| agent("work").input("item", item).prompt("Work.").text());
         match limit {
             Some(limit) => fan.limit(limit).all(),
             None => fan.all(),

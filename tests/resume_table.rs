@@ -163,7 +163,10 @@ fn a_call_that_keeps_ending_with_the_process_is_in_doubt() {
     }
     block_on(async {
         let needs = resume(&store.replayer(), &plan).await.parked();
-        assert!(matches!(&needs[0].kind, NeedKind::InDoubt { why, .. } if why.contains("in a row")), "{needs:?}");
+        assert!(
+            matches!(&needs[0].kind, NeedKind::InDoubt { why, .. } if why.contains("in a row")),
+            "{needs:?}"
+        );
         let executor = store.executor(noting().0);
         decide_all(&executor, Decision::Retry).await;
         resume(&executor, &plan).await.completed();
@@ -276,7 +279,10 @@ async fn failed_and_unsafe_that_may_have_acted_asks_a_person_on_retry() {
     start(&store.executor(failing()), &plan, "t".to_owned()).await.failed();
     let executor = store.replayer();
     let needs = retry(&executor, &plan).await.parked();
-    assert!(matches!(&needs[0].kind, NeedKind::InDoubt { why, .. } if why.contains("may have acted")), "{needs:?}");
+    assert!(
+        matches!(&needs[0].kind, NeedKind::InDoubt { why, .. } if why.contains("may have acted")),
+        "{needs:?}"
+    );
     drop(executor);
     let executor = store.executor(noting().0);
     decide_all(&executor, Decision::Retry).await;
@@ -298,10 +304,9 @@ async fn failed_and_different_is_dispatched() {
     let plan = |prompt: &'static str| {
         Plan::new("open", move |topic: Step<String>| {
             let items = value(vec![0_u32]);
-            let tried = parallel_each("try", items, |_| {
-                agent("a").input("topic", topic).prompt(prompt).text()
-            })
-            .options();
+            let tried =
+                parallel_each("try", items, |_| agent("a").input("topic", topic).prompt(prompt).text())
+                    .options();
             let go = ask("go").title("Go on?").returns::<bool>();
             join((tried, go))
         })
@@ -325,10 +330,7 @@ async fn cancelled_is_reused_by_resume_and_dispatched_by_retry() {
     let plan = plan("Go.", Effect::Idempotent);
     let (begun, wait) = tokio::sync::oneshot::channel();
     let begun = std::sync::Mutex::new(Some(begun));
-    let executor = Executor::builder()
-        .ledger(store.open())
-        .runner(CancellableRunner(begun))
-        .build();
+    let executor = Executor::builder().ledger(store.open()).runner(CancellableRunner(begun)).build();
     let run = executor.start(&plan, "t".to_owned()).id("r").await.unwrap();
     wait.await.unwrap();
     executor.cancel(&run_id(), Actor::claimed("ada")).await.unwrap();
@@ -362,8 +364,10 @@ impl Runner for CancellableRunner {
 }
 
 fn asking(title: &'static str) -> Plan<String, bool> {
-    Plan::new("asking", move |topic: Step<String>| ask("go").title(title).input("topic", topic).returns::<bool>())
-        .unwrap()
+    Plan::new("asking", move |topic: Step<String>| {
+        ask("go").title(title).input("topic", topic).returns::<bool>()
+    })
+    .unwrap()
 }
 
 #[tokio::test]
@@ -458,7 +462,8 @@ async fn a_finished_plan_step_that_is_gone_parks_once_and_is_dropped() {
 async fn every_conflict_is_found_before_anything_is_spent() {
     let plan = |a: &'static str, b: &'static str| {
         Plan::new("all", move |items: Step<Vec<String>>| {
-            let all = parallel_each("each", items, |item| agent("a").input("item", item).prompt(a).text()).all();
+            let all =
+                parallel_each("each", items, |item| agent("a").input("item", item).prompt(a).text()).all();
             let end = agent("b").input("all", all).prompt(b).text();
             agent("never").input("end", end).prompt("New.").text()
         })
@@ -466,7 +471,8 @@ async fn every_conflict_is_found_before_anything_is_spent() {
     };
     let before = |a, b| {
         Plan::new("all", move |items: Step<Vec<String>>| {
-            let all = parallel_each("each", items, |item| agent("a").input("item", item).prompt(a).text()).all();
+            let all =
+                parallel_each("each", items, |item| agent("a").input("item", item).prompt(a).text()).all();
             agent("b").input("all", all).prompt(b).text()
         })
         .unwrap()
@@ -507,9 +513,11 @@ async fn a_plan_that_is_put_back_needs_no_decision() {
 async fn decided_nodes_are_checked_by_recomputing_them() {
     let plan = |threshold: u32, key: fn(&u32) -> String| {
         Plan::new("decided", move |items: Step<Vec<u32>>| {
-            let all = parallel_each("each", items, |item| step("s").input("item", item).run(|item: &u32| item * 10))
-                .key_by(key)
-                .all();
+            let all = parallel_each("each", items, |item| {
+                step("s").input("item", item).run(|item: &u32| item * 10)
+            })
+            .key_by(key)
+            .all();
             let sum = all.map(|all| all.iter().sum::<u32>());
             branch("size", sum)
                 .when("big", move |sum| *sum >= threshold, |sum| sum.map(|_| "big".to_owned()))

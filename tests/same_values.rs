@@ -56,7 +56,8 @@ fn shape() -> impl Strategy<Value = Shape> {
 }
 
 fn awkward() -> impl Strategy<Value = Awkward> {
-    let numbers = (finite(), any::<f32>().prop_filter("finite", |f| f.is_finite()), any::<u64>(), any::<i64>());
+    let numbers =
+        (finite(), any::<f32>().prop_filter("finite", |f| f.is_finite()), any::<u64>(), any::<i64>());
     let rest = (
         any::<String>(),
         any::<Option<bool>>(),
@@ -70,10 +71,26 @@ fn awkward() -> impl Strategy<Value = Awkward> {
         any::<u32>(),
     );
     (numbers, rest).prop_map(
-        |((float, single, big, small), (text, option, map, numbered, set, shape, tagged, pair, sometimes, skipped))| {
+        |(
+            (float, single, big, small),
+            (text, option, map, numbered, set, shape, tagged, pair, sometimes, skipped),
+        )| {
             Awkward {
-                float, single, big, small, text, option, map, numbered, set, shape, tagged, pair, sometimes,
-                skipped, unit: (),
+                float,
+                single,
+                big,
+                small,
+                text,
+                option,
+                map,
+                numbered,
+                set,
+                shape,
+                tagged,
+                pair,
+                sometimes,
+                skipped,
+                unit: (),
             }
         },
     )
@@ -82,13 +99,13 @@ fn awkward() -> impl Strategy<Value = Awkward> {
 fn plan() -> Plan<Awkward, String> {
     Plan::new("awkward", |input: Step<Awkward>| {
         let again = step("again").input("input", input).run(|input: &Awkward| input.clone());
-        let listed = step("listed").input("again", again).run(|value: &Awkward| vec![value.clone(), value.clone()]);
+        let listed =
+            step("listed").input("again", again).run(|value: &Awkward| vec![value.clone(), value.clone()]);
         let each = parallel_each("each", listed, |item| {
             let float = item.map(|item| item.float);
-            let told = agent("told")
-                .input("item", item)
-                .input("float", float)
-                .prompt_with(|item, float| format!("{float} {:?} {:?} {:?}", item.map, item.shape, item.skipped));
+            let told = agent("told").input("item", item).input("float", float).prompt_with(|item, float| {
+                format!("{float} {:?} {:?} {:?}", item.map, item.shape, item.skipped)
+            });
             told.returns::<f64>()
         })
         .all();

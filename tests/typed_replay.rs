@@ -142,10 +142,8 @@ async fn a_new_required_field_parks_and_cannot_be_kept() {
     assert!(refused.to_string().contains("author"), "{refused}");
     drop(executor);
 
-    let runner = Scripted::new().on(
-        "research",
-        serde_json::json!({"claims": ["a", "b"], "open_questions": 0, "author": "me"}),
-    );
+    let runner = Scripted::new()
+        .on("research", serde_json::json!({"claims": ["a", "b"], "open_questions": 0, "author": "me"}));
     let executor = store.executor(runner);
     decide_all(&executor, Decision::Rerun).await;
     let (value, counts) = resume(&executor, &after).await.completed();
@@ -176,7 +174,8 @@ async fn a_new_version_runs_again_without_asking_whatever_else_differs() {
     let (value, counts) = resume(&executor, &plan_of("Look into", Some(1))).await.completed();
     assert_eq!((value, counts.calls), (packet(), 1));
     drop(executor);
-    let (_, counts) = resume(&store.replayer(), &plan_of::<ResearchPacket>("Look into", Some(1))).await.completed();
+    let (_, counts) =
+        resume(&store.replayer(), &plan_of::<ResearchPacket>("Look into", Some(1))).await.completed();
     assert_eq!((counts.calls, counts.reused), (0, 1));
 }
 

@@ -45,7 +45,11 @@ fn rows(executor: &Executor) -> (Vec<Row>, usize) {
     (rows, head)
 }
 
-fn completed<O: Data + std::fmt::Debug>(executor: &Executor, plan: &Plan<u32, O>, input: u32) -> (O, Counts, f64) {
+fn completed<O: Data + std::fmt::Debug>(
+    executor: &Executor,
+    plan: &Plan<u32, O>,
+    input: u32,
+) -> (O, Counts, f64) {
     runtime().block_on(async {
         let began = Instant::now();
         let run = executor.start(plan, input).id("w").await.expect("a run");
@@ -57,7 +61,7 @@ fn completed<O: Data + std::fmt::Debug>(executor: &Executor, plan: &Plan<u32, O>
 }
 
 /// W1: 1,000 dependent steps, each durable before the next. W1b: the same through an instant in-process agent.
-pub fn chain(agents: bool) -> Measured {
+pub(crate) fn chain(agents: bool) -> Measured {
     const STEPS: u32 = 1000;
     let plan = Plan::new("chain", move |start: Step<u32>| {
         let mut last = start.map(|start| start.to_string());
@@ -88,7 +92,7 @@ pub fn chain(agents: bool) -> Measured {
 }
 
 /// W2: 10,000 items, 64 at once, joined in order; local steps (a) or agent calls (b).
-pub fn fan_out(agents: bool) -> Measured {
+pub(crate) fn fan_out(agents: bool) -> Measured {
     const ITEMS: u32 = 10_000;
     let plan = Plan::new("fan", move |count: Step<u32>| {
         let items = count.map(|count| (0..*count).collect::<Vec<u32>>());
@@ -128,7 +132,7 @@ pub fn fan_out(agents: bool) -> Measured {
 }
 
 /// W3: a run of 10,000 finished agent steps with prompts of 1 KB, opened and resumed; every fingerprint is checked.
-pub fn resume() -> Measured {
+pub(crate) fn resume() -> Measured {
     const STEPS: u32 = 10_000;
     const PROMPT: usize = 1024;
     let plan = Plan::new("fan", move |count: Step<u32>| {
@@ -169,7 +173,7 @@ pub fn resume() -> Measured {
 }
 
 /// W6: building, checking and laying out a plan of 5,000 steps.
-pub fn plan() -> Measured {
+pub(crate) fn plan() -> Measured {
     const STEPS: u32 = 5000;
     let began = Instant::now();
     let plan = Plan::new("wide", |start: Step<u32>| {

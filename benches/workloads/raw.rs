@@ -1,6 +1,6 @@
 //! The raw limits: redb with nothing above it.
 
-use redb::{Database, Durability, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use redb::{Database, Durability, ReadableDatabase as _, TableDefinition};
 use std::{path::Path, time::Instant};
 
 const ROWS: TableDefinition<(u64, u64), &[u8]> = TableDefinition::new("rows");
@@ -9,13 +9,13 @@ const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
 
 /// What one row has: its bytes in the table of rows, and those in the table of bodies.
 #[derive(Clone, Copy)]
-pub struct Row {
-    pub inline: usize,
-    pub spilled: usize,
+pub(crate) struct Row {
+    pub(crate) inline: usize,
+    pub(crate) spilled: usize,
 }
 
 /// Commits `rows`, `group` of them a transaction, with the head of the run in each; gives the seconds it took.
-pub fn commit(path: &Path, rows: &[Row], group: usize, head: usize) -> f64 {
+pub(crate) fn commit(path: &Path, rows: &[Row], group: usize, head: usize) -> f64 {
     let database = Database::builder().set_cache_size(32 << 20).create(path).expect("a database");
     let bytes = vec![b'x'; rows.iter().map(|row| row.inline.max(row.spilled)).max().unwrap_or_default()];
     let head = vec![b'h'; head];
@@ -45,7 +45,7 @@ pub fn commit(path: &Path, rows: &[Row], group: usize, head: usize) -> f64 {
 }
 
 /// Writes `rows`, then gives the seconds it takes to open the file, read them, and hash `hashed` bytes as often.
-pub fn scan(path: &Path, rows: &[Row], hashed: usize, times: usize) -> f64 {
+pub(crate) fn scan(path: &Path, rows: &[Row], hashed: usize, times: usize) -> f64 {
     commit(path, rows, 1024, 200);
     let text = vec![b'p'; hashed];
     let began = Instant::now();

@@ -25,7 +25,9 @@ pub enum DriveError {
         given: String,
     },
     /// The plan yields another type than when the run was begun.
-    #[error("run `{run}` was begun with a plan that yields another type than `{given}`; give this plan another run id")]
+    #[error(
+        "run `{run}` was begun with a plan that yields another type than `{given}`; give this plan another run id"
+    )]
     OtherOutput {
         /// The run.
         run: RunId,
@@ -39,7 +41,9 @@ pub enum DriveError {
         steps: Vec<String>,
     },
     /// A step names a runner that the executor does not have.
-    #[error("step `{step}` ({location}) wants {wanted}, and the executor has {known}; add it with `.runner(..)` or `.named_runner(..)`")]
+    #[error(
+        "step `{step}` ({location}) wants {wanted}, and the executor has {known}; add it with `.runner(..)` or `.named_runner(..)`"
+    )]
     NoRunner {
         /// The step.
         step: String,
@@ -51,7 +55,9 @@ pub enum DriveError {
         known: String,
     },
     /// Another plan of the same name is being driven in this process.
-    #[error("another plan named `{name}` is being driven in this process; two plans of one name cannot share an executor")]
+    #[error(
+        "another plan named `{name}` is being driven in this process; two plans of one name cannot share an executor"
+    )]
     SamePlanName {
         /// The name.
         name: String,
@@ -75,7 +81,9 @@ pub enum DriveError {
     #[error("the run's output cannot be read as the plan's output type: {0}")]
     Output(String),
     /// Nothing can move and nobody is waited for: a fault of this library.
-    #[error("the run cannot move and waits for nobody; this is a fault in Hermes Workflows, please report it")]
+    #[error(
+        "the run cannot move and waits for nobody; this is a fault in Hermes Workflows, please report it"
+    )]
     Stuck,
 }
 
@@ -159,7 +167,9 @@ pub enum DecideError {
     #[error("the ledger has no run `{0}`")]
     NoSuchRun(RunId),
     /// Nothing waits for this decision: it was made already, or the plan changed again.
-    #[error("nothing at `{path}` waits for this decision; it was settled, or the plan changed again: read the needs again")]
+    #[error(
+        "nothing at `{path}` waits for this decision; it was settled, or the plan changed again: read the needs again"
+    )]
     NotOpen {
         /// Its path.
         path: String,

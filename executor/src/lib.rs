@@ -8,12 +8,9 @@ mod drive;
 mod error;
 mod executor;
 pub mod ledger;
-mod options;
-mod people;
 mod program;
-mod run;
 mod runner;
-mod start;
+mod services;
 mod sweep;
 mod walk;
 mod watch;
@@ -21,16 +18,15 @@ mod workspace;
 
 pub use clock::Clock;
 pub use error::{AnswerError, DecideError, DriveError};
-pub use executor::Executor;
+pub use executor::{
+    Answering, Completed, Deciding, Executor, ExecutorOptions, ExecutorOptionsBuilder, Needs, Outcome, Run,
+    Start,
+};
 pub use ledger::{Ledger, LedgerError};
-pub use options::{ExecutorOptions, ExecutorOptionsBuilder};
-pub use people::{Answering, Deciding};
-pub use run::{Completed, Needs, Outcome, Run};
 pub use runner::{
     AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, Runner, RunnerError,
     RunnerErrorKind, RunnerIdentity,
 };
-pub use start::Start;
 pub use sweep::{carriers, sweep};
 pub use walk::Counts;
 pub use watch::{RunEvent, Seen, Watch};

@@ -50,8 +50,8 @@ impl Program {
                     program.dependents[dep.0 as usize].push(node.id);
                 }
             }
-            if let Kind::Each { keys: Keys::Inherited(from), .. } | Kind::Pipeline { keys: Keys::Inherited(from), .. } =
-                &node.kind
+            if let Kind::Each { keys: Keys::Inherited(from), .. }
+            | Kind::Pipeline { keys: Keys::Inherited(from), .. } = &node.kind
             {
                 program.inherited[from.0 as usize] = true;
             }

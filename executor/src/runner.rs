@@ -1,5 +1,6 @@
 //! What performs agent calls. The trait is small; everything durable (replay, receipts, repair) is the executor's.
 
+use crate::workspace::Workspace;
 use hermes_core::{
     digest::Digest,
     effect::Isolation,
@@ -11,7 +12,6 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use crate::workspace::Workspace;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -146,7 +146,15 @@ pub struct AgentReply {
 impl AgentReply {
     /// A reply that is nothing but an answer.
     pub fn new(answer: Answer) -> Self {
-        Self { answer, raw: None, usage: None, cost: Cost::Unknown, model: None, tools: Vec::new(), session: None }
+        Self {
+            answer,
+            raw: None,
+            usage: None,
+            cost: Cost::Unknown,
+            model: None,
+            tools: Vec::new(),
+            session: None,
+        }
     }
 
     /// A JSON reply.

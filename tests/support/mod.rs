@@ -17,46 +17,46 @@ use std::{
 use tempfile::TempDir;
 
 /// A ledger file in a directory of its own.
-pub struct Store {
+pub(crate) struct Store {
     directory: TempDir,
 }
 
 impl Store {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("runs.redb")
     }
 
-    pub fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
     /// Opens the file, which nothing may hold.
-    pub fn open(&self) -> Ledger {
+    pub(crate) fn open(&self) -> Ledger {
         Ledger::open(self.path()).unwrap()
     }
 
     /// An executor over the file, with this runner.
-    pub fn executor(&self, runner: impl Runner + 'static) -> Executor {
+    pub(crate) fn executor(&self, runner: impl Runner + 'static) -> Executor {
         Executor::builder().ledger(self.open()).runner(runner).build()
     }
 
     /// An executor over the file that may call nobody.
-    pub fn replayer(&self) -> Executor {
+    pub(crate) fn replayer(&self) -> Executor {
         self.executor(refuses())
     }
 }
 
 /// A runner that panics when it is called: for replays.
-pub fn refuses() -> FnRunner {
+pub(crate) fn refuses() -> FnRunner {
     FnRunner::sync(|call| panic!("nothing may be called, and {} was", call.path))
 }
 
 /// A runner that answers every text call with `text(path)`, and counts.
-pub fn echo() -> (FnRunner, Calls) {
+pub(crate) fn echo() -> (FnRunner, Calls) {
     let calls = Calls::default();
     let counted = calls.clone();
     let runner = FnRunner::sync(move |call| {
@@ -68,20 +68,20 @@ pub fn echo() -> (FnRunner, Calls) {
 
 /// How often something was called.
 #[derive(Clone, Debug, Default)]
-pub struct Calls(Arc<AtomicU64>);
+pub(crate) struct Calls(Arc<AtomicU64>);
 
 impl Calls {
-    pub fn add(&self) -> u64 {
+    pub(crate) fn add(&self) -> u64 {
         self.0.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
 /// Starts (or goes on with) the run `r`, and waits for its outcome.
-pub async fn start<I: Data, O: Data>(
+pub(crate) async fn start<I: Data, O: Data>(
     executor: &Executor,
     plan: &Plan<I, O>,
     input: I,
@@ -90,21 +90,27 @@ pub async fn start<I: Data, O: Data>(
 }
 
 /// Goes on with the run `r`, and waits for its outcome.
-pub async fn resume<I: Data, O: Data>(executor: &Executor, plan: &Plan<I, O>) -> Result<Outcome<O>, DriveError> {
+pub(crate) async fn resume<I: Data, O: Data>(
+    executor: &Executor,
+    plan: &Plan<I, O>,
+) -> Result<Outcome<O>, DriveError> {
     executor.resume(plan, "r").await?.outcome().await
 }
 
 /// Retries the run `r`, and waits for its outcome.
-pub async fn retry<I: Data, O: Data>(executor: &Executor, plan: &Plan<I, O>) -> Result<Outcome<O>, DriveError> {
+pub(crate) async fn retry<I: Data, O: Data>(
+    executor: &Executor,
+    plan: &Plan<I, O>,
+) -> Result<Outcome<O>, DriveError> {
     executor.retry(plan, "r").await?.outcome().await
 }
 
-pub fn run_id() -> RunId {
+pub(crate) fn run_id() -> RunId {
     RunId::new("r").unwrap()
 }
 
 /// What the outcome must be.
-pub trait Expect<O> {
+pub(crate) trait Expect<O> {
     fn completed(self) -> (O, Counts);
     fn waiting(self) -> Vec<Need>;
     fn parked(self) -> Vec<Need>;
@@ -146,7 +152,7 @@ impl<O: std::fmt::Debug> Expect<O> for Result<Outcome<O>, DriveError> {
 }
 
 /// The fields that a parked run names as changed, by need.
-pub fn changed_fields(needs: &[Need]) -> Vec<String> {
+pub(crate) fn changed_fields(needs: &[Need]) -> Vec<String> {
     needs
         .iter()
         .flat_map(|need| match &need.kind {
@@ -159,22 +165,22 @@ pub fn changed_fields(needs: &[Need]) -> Vec<String> {
 }
 
 /// Approves the open review at `path`.
-pub async fn approve(executor: &Executor, path: &str) {
+pub(crate) async fn approve(executor: &Executor, path: &str) {
     answer(executor, path, &serde_json::json!({"decision": "approve"})).await;
 }
 
 /// Asks for changes at the open review at `path`.
-pub async fn request_changes(executor: &Executor, path: &str, feedback: &str) {
+pub(crate) async fn request_changes(executor: &Executor, path: &str, feedback: &str) {
     answer(executor, path, &serde_json::json!({"decision": "request_changes", "feedback": feedback})).await;
 }
 
-pub async fn answer(executor: &Executor, path: &str, answer: &serde_json::Value) {
+pub(crate) async fn answer(executor: &Executor, path: &str, answer: &serde_json::Value) {
     let need = executor.question(&run_id(), path).unwrap();
     executor.answer(&run_id(), &need, answer).await.unwrap();
 }
 
 /// Makes the same decision about every need of the run that is not a question.
-pub async fn decide_all(executor: &Executor, decision: Decision) {
+pub(crate) async fn decide_all(executor: &Executor, decision: Decision) {
     for need in executor.needs(&run_id()).unwrap() {
         if !matches!(need.kind, NeedKind::Review { .. }) {
             executor.decide(&run_id(), &need, decision).await.unwrap();
@@ -183,6 +189,6 @@ pub async fn decide_all(executor: &Executor, decision: Decision) {
 }
 
 /// A scripted runner is used by most tests through this name.
-pub fn scripted() -> Scripted {
+pub(crate) fn scripted() -> Scripted {
     Scripted::new()
 }

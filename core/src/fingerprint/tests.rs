@@ -202,7 +202,8 @@ fn the_encoding_is_pinned() {
     // A change here re-fingerprints every stored request: raise the version, and keep reading the old one.
     assert_eq!(
         fingerprint(&Request::Step(step())).short(),
-        fingerprint(&serde_json::from_str(&serde_json::to_string(&Request::Step(step())).unwrap()).unwrap()).short()
+        fingerprint(&serde_json::from_str(&serde_json::to_string(&Request::Step(step())).unwrap()).unwrap())
+            .short()
     );
     let stored = r#"{"kind":"step","inputs":[],"schema":"0000000000000000000000000000000000000000000000000000000000000000"}"#;
     let request: Request = serde_json::from_str(stored).unwrap();

@@ -59,6 +59,8 @@ pub struct Summary {
     head: Option<Head>,
     needs: BTreeMap<(Seq, u32), Need>,
     suspended: BTreeMap<(Seq, u32), Need>,
+    /// How the run ended, while it is ended: what it is again when it is no longer parked.
+    ended: Option<RunStatus>,
 }
 
 impl Summary {
@@ -131,6 +133,7 @@ impl Summary {
     fn people(&mut self, seq: Seq, record: &Record) -> Result<(), IllegalEvent> {
         let illegal = |why: &str| IllegalEvent::new(seq, record.header.kind, why);
         let Some(head) = self.head.as_mut() else { return Err(illegal("the run has not begun")) };
+        let unparked = self.ended.unwrap_or(RunStatus::Open);
         match record.event()? {
             Event::Asked(asked) => {
                 self.needs.insert((seq, 0), question(seq, record, asked));
@@ -151,7 +154,7 @@ impl Summary {
             },
             Event::Parked(parked) => {
                 self.needs.retain(|_, need| matches!(need.kind, NeedKind::Review { .. }));
-                head.status = if parked.groups.is_empty() { RunStatus::Open } else { RunStatus::Parked };
+                head.status = if parked.groups.is_empty() { unparked } else { RunStatus::Parked };
                 for (index, group) in (0..).zip(parked.groups) {
                     self.needs.insert((seq, index), parked_need(seq, record.header.time, group));
                 }
@@ -163,13 +166,14 @@ impl Summary {
                     return Err(illegal("nothing waits for this decision"));
                 }
                 if self.needs.values().all(|need| matches!(need.kind, NeedKind::Review { .. })) {
-                    head.status = RunStatus::Open;
+                    head.status = unparked;
                 }
             }
             Event::Caused(caused) => {
                 if caused.kind == CauseKind::Retry {
                     self.needs.append(&mut self.suspended);
                 }
+                self.ended = None;
                 if head.status != RunStatus::Parked {
                     head.status = RunStatus::Open;
                 }
@@ -180,6 +184,7 @@ impl Summary {
                     EndKind::Failed { .. } => RunStatus::Failed,
                     EndKind::Cancelled { .. } => RunStatus::Cancelled,
                 };
+                self.ended = Some(head.status);
                 self.needs.retain(|_, need| matches!(need.kind, NeedKind::Review { .. }));
                 self.suspended.append(&mut self.needs);
             }

@@ -6,8 +6,8 @@ use crate::{
     failure::{Failure, FailureClass},
     ids::{Address, Place, RunId, ScopeNo, StepNo},
     journal::{
-        Answered, Asked, CauseKind, Caused, CausesClosed, Decided, EndKind, Ended, Event, Failed, Frozen, FrozenKeys,
-        Named, Opened, Parked, RunStarted, Started, Succeeded,
+        Answered, Asked, CauseKind, Caused, CausesClosed, Decided, EndKind, Ended, Event, Failed, Frozen,
+        FrozenKeys, Named, Opened, Parked, RunStarted, Started, Succeeded,
     },
     people::Actor,
     request::{Request, StepRequest},
@@ -47,7 +47,8 @@ impl Journal {
                 layout: String::new(),
             }),
         );
-        let steps = ["a", "fan", "fan[*]/x", "review"].map(|step| (step.to_owned(), "step".to_owned())).to_vec();
+        let steps =
+            ["a", "fan", "fan[*]/x", "review"].map(|step| (step.to_owned(), "step".to_owned())).to_vec();
         journal.push(at(0, 0, 0), &Event::Named(Named { first: StepNo(1), steps }));
         journal
     }
@@ -137,9 +138,7 @@ fn one_retry_is_a_cause_for_every_failure() {
     journal.push(at(0, 0, 4), &succeeded());
     journal.push(
         at(0, 0, 0),
-        &Event::Ended(Ended {
-            end: EndKind::Failed { failure: Failure::new(FailureClass::Rejected, "no") },
-        }),
+        &Event::Ended(Ended { end: EndKind::Failed { failure: Failure::new(FailureClass::Rejected, "no") } }),
     );
     assert!(journal.fold().unwrap().ended.is_some());
     journal.push(at(0, 0, 0), &caused(CauseKind::Retry));

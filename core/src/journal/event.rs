@@ -15,7 +15,6 @@ use serde_json::value::RawValue;
 
 /// A record's content, decoded.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "events are decoded one at a time and never kept in bulk")]
 pub enum Event {
     /// See [`RunStarted`].
     RunStarted(RunStarted),
@@ -351,7 +350,6 @@ pub struct Dropped {}
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "one a run")]
 pub enum EndKind {
     /// With an output, whose digest is the header's.
     Completed {

@@ -158,7 +158,10 @@ fn accept(
         (Expect::Text, Answer::Text(text)) => Val::from_json(serde_json::Value::String(text)),
         (Expect::Text, Answer::Json(json @ serde_json::Value::String(_))) => Val::from_json(json),
         (Expect::Text, Answer::Json(json)) => {
-            return invalid("text was asked for, and the answer is JSON of another kind".to_owned(), &json.to_string());
+            return invalid(
+                "text was asked for, and the answer is JSON of another kind".to_owned(),
+                &json.to_string(),
+            );
         }
         (Expect::Json(schema), answer) => {
             let json = match answer {

@@ -44,7 +44,9 @@ impl Driver {
             }
         }
         let text = match &options.prompt {
-            Prompt::Text(_) => with_inputs(&prompt, inputs.iter().map(|(name, text)| (name.as_str(), &**text))),
+            Prompt::Text(_) => {
+                with_inputs(&prompt, inputs.iter().map(|(name, text)| (name.as_str(), &**text)))
+            }
             Prompt::Built { .. } => prompt,
         };
         let call = AgentCall {
@@ -58,7 +60,12 @@ impl Driver {
             model: options.model.clone(),
             variant: options.variant.clone(),
             isolation: options.isolation,
-            workspace: Workspace::new(self.shared.workspaces(), self.run.0, &state.cookie, options.isolation),
+            workspace: Workspace::new(
+                self.services.workspaces(),
+                self.run.0,
+                &state.cookie,
+                options.isolation,
+            ),
             fingerprint: state.fingerprint,
             idempotency_key: state.key,
             cookie: state.cookie.clone(),
@@ -67,7 +74,7 @@ impl Driver {
             timeout: options.timeout,
         };
         let leftover = state.sweep.take();
-        let Some(runner) = self.shared.runner(options.runner.as_deref()) else {
+        let Some(runner) = self.services.runner(options.runner.as_deref()) else {
             let failure = Failure::new(FailureClass::NotBegun, "the executor has no such runner");
             return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
         };

@@ -3,10 +3,9 @@
 
 use crate::{
     error::DriveError,
-    executor::Shared,
-    ledger::{Append, LedgerError},
+    ledger::LedgerError,
     program::Program,
-    run::{Ending, RawOutcome},
+    services::Services,
     walk::{At, CallEnd, ROOT, Settings, Then, Walk},
     watch::RunEvent,
 };
@@ -26,7 +25,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::JournalLookup;
+use super::{Ending, JournalLookup, RawOutcome};
 
 /// Rows handed to the writer and not durable yet: beyond that, nothing new is dispatched.
 const UNCOMMITTED: usize = 1024;
@@ -48,7 +47,7 @@ pub(super) enum Message {
 
 /// What a drive is about.
 pub(crate) struct Drive {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) services: Arc<Services>,
     pub(crate) id: RunId,
     pub(crate) run: RunNo,
     pub(crate) graph: Arc<Graph>,
@@ -58,7 +57,7 @@ pub(crate) struct Drive {
 }
 
 pub(super) struct Driver {
-    pub(super) shared: Arc<Shared>,
+    pub(super) services: Arc<Services>,
     pub(super) id: RunId,
     pub(super) run: RunNo,
     pub(super) walk: Walk,
@@ -78,11 +77,11 @@ pub(super) struct Driver {
 
 /// Drives a run until it ends, or until nothing but a person can move it.
 pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
-    let Drive { shared, id, run, graph, input, mut control } = drive;
+    let Drive { services, id, run, graph, input, mut control } = drive;
     loop {
         let checked = {
-            let (shared, id, graph) = (Arc::clone(&shared), id.clone(), Arc::clone(&graph));
-            tokio::task::spawn_blocking(move || check(&shared, &id, run, graph, input))
+            let (services, id, graph) = (Arc::clone(&services), id.clone(), Arc::clone(&graph));
+            tokio::task::spawn_blocking(move || check(&services, &id, run, graph, input))
         };
         let checked = checked.await.map_err(|error| DriveError::Broken(super::dispatch::joined(error)))??;
         let walk = match checked {
@@ -91,7 +90,7 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
         };
         let (messages, inbox) = mpsc::unbounded_channel();
         let driver = Driver {
-            shared: Arc::clone(&shared),
+            services: Arc::clone(&services),
             id: id.clone(),
             run,
             walk,
@@ -125,29 +124,29 @@ enum Went {
 
 /// Walks everything that recorded outcomes reach, and writes only what people decided, or what they have to decide.
 fn check(
-    shared: &Arc<Shared>,
+    services: &Arc<Services>,
     id: &RunId,
     run: RunNo,
     graph: Arc<Graph>,
     input: Option<Digest>,
 ) -> Result<Checked, DriveError> {
-    let ledger = &shared.ledger;
+    let ledger = &services.ledger;
     let program = Arc::new(Program::new(graph));
     loop {
         let state = ledger.state(run)?;
         fits(&state, &program.graph, id)?;
         let lookup = Arc::new(JournalLookup { ledger: ledger.clone(), run });
-        let settings = Settings { crash_limit: shared.crash_limit };
+        let settings = Settings { crash_limit: services.crash_limit };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
         if let Some(input) = input {
             walk.check_input(input);
         }
         walk.turn();
-        shared.count_compared(walk.counts().compared);
+        services.count_compared(walk.counts().compared);
         if let Some(why) = walk.broken() {
             return Err(DriveError::Broken(why.to_owned()));
         }
-        let append = |records| ledger.commit(run, shared.append(records));
+        let append = |records| ledger.commit(run, services.append(records));
         if !walk.state().decisions.is_empty() {
             let mut records = walk.apply_decisions();
             records.push(parked(Vec::new()));
@@ -159,7 +158,11 @@ fn check(
             if !already_parked(walk.state(), &groups) {
                 append(vec![parked(groups)])?;
             }
-            return Ok(Checked::Ended(Box::new(outcome(shared, run, Ending::Parked, &walk)?)));
+            return Ok(Checked::Ended(Box::new(outcome(services, run, Ending::Parked, &walk)?)));
+        }
+        if walk.state().summary.head().is_some_and(|head| head.status == RunStatus::Parked) {
+            append(vec![parked(Vec::new())])?;
+            continue;
         }
         let causes = walk.version_causes();
         if walk.state().ended.is_some() && !causes.is_empty() {
@@ -167,11 +170,7 @@ fn check(
             continue;
         }
         if let Some(ended) = walk.state().ended {
-            return recorded_end(shared, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
-        }
-        if walk.state().summary.head().is_some_and(|head| head.status == RunStatus::Parked) {
-            append(vec![parked(Vec::new())])?;
-            continue;
+            return recorded_end(services, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
         }
         return Ok(Checked::Goes(Box::new(walk)));
     }
@@ -218,14 +217,14 @@ fn already_parked(state: &RunState, groups: &[Group]) -> bool {
     listed == wanted
 }
 
-fn outcome(shared: &Shared, run: RunNo, ending: Ending, walk: &Walk) -> Result<RawOutcome, DriveError> {
-    let records = shared.ledger.records(run)?;
+fn outcome(services: &Services, run: RunNo, ending: Ending, walk: &Walk) -> Result<RawOutcome, DriveError> {
+    let records = services.ledger.records(run)?;
     Ok(RawOutcome { ending, counts: walk.counts(), records })
 }
 
 /// What an ended run ended with: nothing is dispatched for it until it is retried.
-fn recorded_end(shared: &Shared, run: RunNo, walk: &Walk, ended: Seq) -> Result<RawOutcome, DriveError> {
-    let record = shared.ledger.record(run, ended)?;
+fn recorded_end(services: &Services, run: RunNo, walk: &Walk, ended: Seq) -> Result<RawOutcome, DriveError> {
+    let record = services.ledger.record(run, ended)?;
     let Event::Ended(end) = record.event().map_err(|error| DriveError::Broken(error.to_string()))? else {
         return Err(DriveError::Broken(format!("record {ended} is not the run's end")));
     };
@@ -237,7 +236,7 @@ fn recorded_end(shared: &Shared, run: RunNo, walk: &Walk, ended: Seq) -> Result<
         (EndKind::Failed { failure }, _) => Ending::Failed(failure),
         (EndKind::Cancelled { by }, _) => Ending::Cancelled(by),
     };
-    outcome(shared, run, ending, walk)
+    outcome(services, run, ending, walk)
 }
 
 impl Driver {
@@ -250,7 +249,7 @@ impl Driver {
             }
             self.dispatch();
             self.cancel_what_was_asked();
-            if self.flush().await? {
+            if self.flush()? {
                 continue;
             }
             if self.idle() {
@@ -260,7 +259,7 @@ impl Driver {
                             // Whoever asked has stopped waiting: the cancellation holds all the same.
                             let _ = done.send(());
                         }
-                        return Ok(Went::Ended(outcome(&self.shared, self.run, ending, &self.walk)?));
+                        return Ok(Went::Ended(outcome(&self.services, self.run, ending, &self.walk)?));
                     }
                     None if self.anew => return Ok(Went::Anew(self.control)),
                     None => continue,
@@ -285,7 +284,7 @@ impl Driver {
     /// Starts calls while permits are free.
     fn dispatch(&mut self) {
         while !self.halted() && self.walk.wants_dispatch() && self.pending_rows < UNCOMMITTED {
-            let Ok(permit) = Arc::clone(&self.shared.permits).try_acquire_owned() else { return };
+            let Ok(permit) = Arc::clone(&self.services.permits).try_acquire_owned() else { return };
             if !self.dispatch_one(permit) {
                 return;
             }
@@ -314,13 +313,13 @@ impl Driver {
 
     /// Hands what the walk wants written to the ledger. True when it is durable already: where nothing else runs or
     /// queues, the commit is made right here, without a hop to the writer's thread and back.
-    async fn flush(&mut self) -> Result<bool, DriveError> {
+    fn flush(&mut self) -> Result<bool, DriveError> {
         let emits = self.walk.take_emits();
         if emits.is_empty() {
             return Ok(false);
         }
-        let watched = self.shared.watched();
-        let mut append = self.shared.append(Vec::with_capacity(emits.len()));
+        let watched = self.services.watched();
+        let mut append = self.services.append(Vec::with_capacity(emits.len()));
         let mut thens = Vec::with_capacity(emits.len());
         for emit in emits {
             let event = watched.then(|| self.event(&emit.record, &emit.then));
@@ -332,14 +331,14 @@ impl Driver {
             && !self.walk.wants_dispatch()
             && self.walk.calls_under_way().all(|at| self.only_waits_for_its_record(at));
         if alone {
-            let first = self.shared.ledger.commit(self.run, append)?;
+            let first = self.services.ledger.commit(self.run, append)?;
             self.durable(thens, first);
             return Ok(true);
         }
         self.pending_rows += thens.len();
         self.pending.push_back(thens);
         let messages = self.messages.clone();
-        self.shared.ledger.submit(self.run, append, move |result| {
+        self.services.ledger.submit(self.run, append, move |result| {
             let _ = messages.send(Message::Durable(result));
         });
         Ok(false)
@@ -357,7 +356,7 @@ impl Driver {
     fn durable(&mut self, thens: Vec<(Then, Option<RunEvent>)>, first: Seq) {
         for (seq, (then, event)) in (first.0..).zip(thens) {
             if let Some(event) = event {
-                self.shared.tell(event.at(Seq(seq)));
+                self.services.tell(event.at(Seq(seq)));
             }
             if let Some(at) = self.walk.durable(then, Seq(seq)) {
                 if self.halted() {
@@ -376,7 +375,7 @@ impl Driver {
     /// Waits for the next thing that happens, and takes in everything that has happened by then.
     async fn wait(&mut self) -> Result<(), DriveError> {
         let wants = !self.halted() && self.walk.wants_dispatch() && self.pending_rows < UNCOMMITTED;
-        let permits = Arc::clone(&self.shared.permits);
+        let permits = Arc::clone(&self.services.permits);
         tokio::select! {
             Some(message) = self.inbox.recv() => {
                 self.take(message)?;
@@ -468,7 +467,7 @@ impl Driver {
                     return Err(DriveError::Stuck);
                 };
                 if !records.is_empty() {
-                    self.shared.ledger.commit(self.run, self.shared.append(records))?;
+                    self.services.ledger.commit(self.run, self.services.append(records))?;
                 }
                 Ok(Some(ending))
             }
@@ -490,20 +489,15 @@ impl Driver {
             _ => self.causes_closed(),
         };
         records.push(Record::new(ROOT, 0, Digest::ZERO, output, &Event::Ended(Ended { end })));
-        let event = self.shared.watched().then(|| {
-            RunEvent::new(&self.id, &self.walk, &records[records.len() - 1], &Then::Nothing)
-        });
+        let event = self
+            .services
+            .watched()
+            .then(|| RunEvent::new(&self.id, &self.walk, &records[records.len() - 1], &Then::Nothing));
         let count = records.len() as u64;
-        let first = self.shared.ledger.commit(self.run, self.shared.append(records))?;
+        let first = self.services.ledger.commit(self.run, self.services.append(records))?;
         if let Some(event) = event {
-            self.shared.tell(event.at(Seq(first.0 + count - 1)));
+            self.services.tell(event.at(Seq(first.0 + count - 1)));
         }
         Ok(())
-    }
-}
-
-impl Shared {
-    pub(crate) fn append(&self, records: Vec<Record>) -> Append {
-        Append { records, blobs: Vec::new(), now: self.clock.now() }
     }
 }

@@ -1,9 +1,11 @@
 //! Driving a run: what the walk asks for is written and started, and what comes of it is handed back.
 
 mod call;
-mod driver;
 mod dispatch;
+mod driver;
 mod load;
+mod outcome;
 
 pub(crate) use driver::{Control, Drive, drive};
-pub(crate) use load::JournalLookup;
+use load::JournalLookup;
+pub(crate) use outcome::{Ending, Published, RawOutcome};

@@ -182,6 +182,7 @@ impl Writer {
         let jobs = {
             let mut queue = lock(&self.queue);
             queue.dead.get_or_insert_with(|| dead.clone());
+            queue.unsettled = None;
             std::mem::take(&mut queue.jobs)
         };
         let dead = Arc::new(dead);

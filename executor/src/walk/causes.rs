@@ -1,6 +1,6 @@
 //! Closing causes: one stays open until everything downstream of it was reused or run again.
 
-use super::walk::Walk;
+use super::state::Walk;
 use hermes_core::ids::Seq;
 use hermes_plan::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +16,11 @@ impl Walk {
         let mut steps: BTreeMap<Seq, BTreeSet<NodeId>> = BTreeMap::new();
         for (at, cell) in self.state.cells() {
             if let Some(cause) = cell.cause.filter(|cause| open.contains(cause)) {
-                let node = self.program.graph.nodes().find(|node| {
-                    !node.pattern.is_empty() && self.number(node.id) == at.step
-                });
+                let node = self
+                    .program
+                    .graph
+                    .nodes()
+                    .find(|node| !node.pattern.is_empty() && self.number(node.id) == at.step);
                 steps.entry(cause).or_default().extend(node.map(|node| node.id));
             }
         }
@@ -31,7 +33,11 @@ impl Walk {
             .collect();
         open.into_iter()
             .filter(|cause| {
-                let below = steps.get(cause).into_iter().flatten().flat_map(|node| self.program.graph.downstream(*node));
+                let below = steps
+                    .get(cause)
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|node| self.program.graph.downstream(*node));
                 !below.into_iter().any(|node| unsettled.contains(&node))
             })
             .collect()

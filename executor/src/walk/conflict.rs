@@ -4,7 +4,7 @@
 use super::{
     frame::At,
     guard::guarded,
-    walk::{ROOT, Walk},
+    state::{ROOT, Walk},
 };
 use hermes_core::{
     digest::{Digest, DigestWriter},

@@ -1,6 +1,6 @@
 //! What the walk asks to be written, and what follows once it is durable.
 
-use super::{frame::At, walk::Walk};
+use super::{frame::At, state::Walk};
 use hermes_core::{
     digest::Digest,
     failure::Failure,

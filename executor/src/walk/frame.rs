@@ -112,7 +112,9 @@ impl ItemKeys {
     pub(crate) fn get(&self, index: u32) -> Arc<str> {
         match self {
             Self::Positions => index.to_string().into(),
-            Self::Named(keys) => keys.get(index as usize).map_or_else(|| index.to_string().into(), Arc::clone),
+            Self::Named(keys) => {
+                keys.get(index as usize).map_or_else(|| index.to_string().into(), Arc::clone)
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use super::{
     emit::Then,
     frame::{At, ItemKeys},
     guard::guarded,
+    state::Walk,
     unroll::keys_digest,
-    walk::Walk,
 };
 use hermes_core::{
     digest::{Digest, DigestWriter},
@@ -46,10 +46,11 @@ impl Freeze {
     /// The ordinals of today's items where some keys have one already, as the fold will give them.
     pub(super) fn ordinals(&self, known: &fold::Keys) -> Option<Vec<u32>> {
         let known: Vec<String> = match (known, &self.keys) {
-            (fold::Keys::Positions(_), ItemKeys::Positions) => return None,
-            (fold::Keys::Positions(count), ItemKeys::Named(_)) => (0..*count).map(|i| i.to_string()).collect(),
+            (fold::Keys::Positions(_), ItemKeys::Positions) | (fold::Keys::Rounds, _) => return None,
+            (fold::Keys::Positions(count), ItemKeys::Named(_)) => {
+                (0..*count).map(|i| i.to_string()).collect()
+            }
             (fold::Keys::Named(keys), _) => keys.clone(),
-            (fold::Keys::Rounds, _) => return None,
         };
         let mut next = u32::try_from(known.len()).unwrap_or(u32::MAX);
         let known: BTreeMap<String, u32> = known.into_iter().zip(0..).collect();

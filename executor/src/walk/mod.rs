@@ -12,13 +12,12 @@ mod question;
 mod ready;
 mod replay;
 mod request;
+mod state;
 mod unroll;
-#[expect(clippy::module_inception, reason = "the walk itself, beside its parts")]
-mod walk;
 
 pub(crate) use emit::Then;
 pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};
 pub(crate) use request::CallEnd;
-pub use walk::Counts;
-pub(crate) use walk::{Lookup, ROOT, Settings, Walk, kind_word};
+pub use state::Counts;
+pub(crate) use state::{Lookup, ROOT, Settings, Walk, kind_word};

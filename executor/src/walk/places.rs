@@ -4,7 +4,7 @@
 
 use super::{
     frame::{At, Fan, FrameId, Hold, Slot},
-    walk::Walk,
+    state::Walk,
 };
 
 impl Walk {

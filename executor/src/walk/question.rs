@@ -7,7 +7,7 @@ use super::{
     guard::guarded,
     replay::{Now, Verdict, judge},
     request::named,
-    walk::Walk,
+    state::Walk,
 };
 use hermes_core::{
     digest::Digest,
@@ -158,7 +158,14 @@ impl Walk {
                 suspended: false,
                 why: "what it asks has changed".to_owned(),
             });
-            self.emit(question.address, cell.generation, cell.fingerprint, Digest::ZERO, &event, Then::Nothing);
+            self.emit(
+                question.address,
+                cell.generation,
+                cell.fingerprint,
+                Digest::ZERO,
+                &event,
+                Then::Nothing,
+            );
         }
         let mut blobs = Vec::new();
         let mut store = |text: &str| {

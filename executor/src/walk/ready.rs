@@ -3,7 +3,7 @@
 use super::{
     frame::{At, FrameId, Slot},
     guard::guarded,
-    walk::{Walk, Work},
+    state::{Walk, Work},
 };
 use crate::program::RESULT;
 use hermes_core::{
@@ -59,7 +59,9 @@ impl Walk {
         self.program.deps[at.node.0 as usize].iter().find_map(|dep| {
             let source = self.seen_from(at.frame, *dep);
             match (self.slot(source), &self.node(*dep).kind) {
-                (Slot::Failed(failure), Kind::Derived(_)) if matches!(self.node(at.node).kind, Kind::Derived(_)) => {
+                (Slot::Failed(failure), Kind::Derived(_))
+                    if matches!(self.node(at.node).kind, Kind::Derived(_)) =>
+                {
                     Some(Arc::clone(failure))
                 }
                 (Slot::Failed(failure), Kind::Derived(_)) => {
@@ -168,7 +170,7 @@ impl Walk {
 
     /// The first failure of a frame: nothing new starts in it, what runs is let finish, open questions rest. If the
     /// frame is an item of a group that fails fast, the other items' calls are cancelled.
-    fn frame_failed(&mut self, id: FrameId) {
+    pub(super) fn frame_failed(&mut self, id: FrameId) {
         let frame = self.frame_mut(id);
         if std::mem::replace(&mut frame.failed, true) {
             return;
@@ -240,10 +242,13 @@ impl Walk {
         let result = self.seen_from(id, plan.result);
         match self.slot(result) {
             Slot::Done(value, caused) if skipped.is_none() => Ok((value.clone(), *caused || frame.caused)),
-            Slot::Failed(failure) => Err(Arc::new(Failure::clone(failure).at(|| self.path(result).to_string()))),
+            Slot::Failed(failure) => {
+                Err(Arc::new(Failure::clone(failure).at(|| self.path(result).to_string())))
+            }
             _ => {
                 let at = skipped.map_or(result, |node| At { frame: id, node });
-                let failure = Failure::new(FailureClass::DependencyFailed, "").at(|| self.path(at).to_string());
+                let failure =
+                    Failure::new(FailureClass::DependencyFailed, "").at(|| self.path(at).to_string());
                 Err(Arc::new(failure))
             }
         }

@@ -59,7 +59,9 @@ impl Doubt {
     pub(crate) fn why(self) -> &'static str {
         match self {
             Self::Began => "it began, it is unsafe to run twice, and nobody knows how it ended",
-            Self::MayHaveActed => "it failed, it is unsafe to run twice, and it may have acted before it failed",
+            Self::MayHaveActed => {
+                "it failed, it is unsafe to run twice, and it may have acted before it failed"
+            }
             Self::Crashes => "its attempts ended with the process several times in a row",
         }
     }

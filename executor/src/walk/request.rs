@@ -6,7 +6,7 @@ use super::{
     frame::{At, Slot},
     guard::guarded,
     replay::{Doubt, Now, Verdict, judge},
-    walk::Walk,
+    state::Walk,
 };
 use crate::compose::COMPOSITION;
 use hermes_core::{
@@ -126,7 +126,8 @@ impl Walk {
     /// today's code gives it today's fingerprint, nothing has changed.
     pub(super) fn compare(&mut self, cell: &Cell, today: &Request, print: &Digest) -> Compared {
         self.counts.compared += 1;
-        let mut compared = Compared { same: cell.answers(print), version_changed: false, changed: Vec::new() };
+        let mut compared =
+            Compared { same: cell.answers(print), version_changed: false, changed: Vec::new() };
         if compared.same {
             return compared;
         }
@@ -207,7 +208,13 @@ impl Walk {
             Verdict::ReuseFailure => self.reuse_failure(at, &cell),
             Verdict::Conflict => {
                 let not_kept = self.not_kept(at, &cell).err();
-                self.conflict(Conflict { at: address, path: self.path(at), print, changed: compared.changed, not_kept });
+                self.conflict(Conflict {
+                    at: address,
+                    path: self.path(at),
+                    print,
+                    changed: compared.changed,
+                    not_kept,
+                });
                 self.go_on_below_conflict(at, &cell, caused);
             }
             Verdict::InDoubt(doubt) if doubt != Doubt::Crashes || !self.stopped(at.frame) => {
@@ -438,25 +445,31 @@ impl Walk {
         match end {
             CallEnd::Done(value, receipt) => {
                 let digest = value.digest();
-                let output = value
-                    .text()
-                    .map_err(|error| error.to_string())
-                    .and_then(|text| raw(&text));
+                let output = value.text().map_err(|error| error.to_string()).and_then(|text| raw(&text));
                 let output = match output {
                     Ok(output) => output,
                     Err(why) => return self.break_off(why),
                 };
                 let event = Event::Succeeded(Succeeded { output, request, receipt });
-                self.emit(address, generation, print, digest, &event, Then::Settle(at, Outcome::Done(value, caused)));
+                self.emit(
+                    address,
+                    generation,
+                    print,
+                    digest,
+                    &event,
+                    Then::Settle(at, Outcome::Done(value, caused)),
+                );
+                self.free_place_early(at);
             }
             CallEnd::Failed { failure, may_have_acted } => {
                 let failure = failure.at(|| path);
                 let event = Event::Failed(Failed { failure: failure.clone(), may_have_acted, request });
                 let outcome = Outcome::Failed(Arc::new(failure));
                 self.emit(address, generation, print, Digest::ZERO, &event, Then::Settle(at, outcome));
+                // Nothing new starts from here on, though the failure is not durable yet.
+                self.frame_failed(at.frame);
             }
         }
-        self.free_place_early(at);
     }
 
     pub(super) fn call_settled(&mut self, at: At, outcome: Outcome) {

@@ -7,7 +7,7 @@ use super::{
     freeze::{Freeze, decision_text},
     guard::guarded,
     replay::{Now, Verdict, decision_digest, judge},
-    walk::Walk,
+    state::Walk,
 };
 use hermes_core::{
     digest::{Digest, DigestWriter},
@@ -36,7 +36,6 @@ pub(super) enum Decision {
 impl Walk {
     /// Compares a decision, made from the value with digest `from`, with the recorded one.
     pub(super) fn compare_decision(
-        &mut self,
         cell: Option<&Cell>,
         from: &Digest,
         decision: &Digest,
@@ -55,7 +54,8 @@ impl Walk {
         match judge(cell, now) {
             Verdict::Reuse => Decision::Stands,
             Verdict::Conflict => {
-                let field = if cell.fingerprint == *from { fields.0 } else { Field::Input(fields.1.to_owned()) };
+                let field =
+                    if cell.fingerprint == *from { fields.0 } else { Field::Input(fields.1.to_owned()) };
                 let (old, new) = if cell.fingerprint == *from {
                     (cell.output.short(), decision.short())
                 } else {
@@ -112,7 +112,7 @@ impl Walk {
             Err(failure) => return self.fail_unrecorded(at, failure),
         };
         let decision = freeze.digest();
-        match self.compare_decision(cell.as_ref(), &freeze.from, &decision, caused, (Field::Keys, "items")) {
+        match Self::compare_decision(cell.as_ref(), &freeze.from, &decision, caused, (Field::Keys, "items")) {
             Decision::Stands => self.take_freeze(at, freeze, caused, false),
             _ if self.stopped(at.frame) => self.skip(at),
             Decision::Make => {
@@ -140,10 +140,14 @@ impl Walk {
     /// Begins a fan-out: with the recorded keys, or with today's once they are durable.
     fn take_freeze(&mut self, at: At, freeze: Freeze, caused: bool, anew: bool) {
         let address = self.address(at);
-        let known = self.state.scope(address).map(|(number, scope)| (number, scope.keys.clone(), scope.order.clone()));
+        let known = self
+            .state
+            .scope(address)
+            .map(|(number, scope)| (number, scope.keys.clone(), scope.order.clone()));
         let (number, ordinals, keys) = match (&known, anew) {
             (Some((number, keys, order)), false) => {
-                let names = order.iter().map(|ordinal| keys.get(*ordinal).unwrap_or_default().into()).collect();
+                let names =
+                    order.iter().map(|ordinal| keys.get(*ordinal).unwrap_or_default().into()).collect();
                 (*number, Some(order.clone()), ItemKeys::Named(names))
             }
             (Some((number, keys, _)), true) => (*number, freeze.ordinals(keys), freeze.keys.clone()),
@@ -312,12 +316,13 @@ impl Walk {
             return self.fail_unrecorded(at, Failure::new(FailureClass::NoArm, message).with_raw(shown));
         };
         let digest = decision_text(&decision);
-        match self.compare_decision(cell.as_ref(), &on.digest(), &digest, caused, (Field::Arm, "on")) {
+        match Self::compare_decision(cell.as_ref(), &on.digest(), &digest, caused, (Field::Arm, "on")) {
             Decision::Stands => {
                 // An accepted difference keeps the recorded arm.
                 let kept = cell.as_ref().and_then(|cell| {
                     let recorded = (cell.output != digest).then_some(cell.output)?;
-                    let index = arms.iter().position(|arm| decision_text(&format!("arm {}", arm.label)) == recorded);
+                    let index =
+                        arms.iter().position(|arm| decision_text(&format!("arm {}", arm.label)) == recorded);
                     Some(match index {
                         Some(index) => (u32::try_from(index).unwrap_or(u32::MAX), arms[index].body),
                         None => (u32::MAX, (*otherwise)?),
@@ -422,7 +427,7 @@ impl Walk {
         let digest = decision_text(decision);
         let cell = self.state.cell(address).cloned();
         let caused = caused || cell.as_ref().is_some_and(|cell| self.state.below_own_cause(cell));
-        match self.compare_decision(cell.as_ref(), &flow.digest(), &digest, caused, (Field::Flow, "state")) {
+        match Self::compare_decision(cell.as_ref(), &flow.digest(), &digest, caused, (Field::Flow, "state")) {
             Decision::Stands => self.flow_on(at),
             _ if self.stopped(at.frame) => self.skip(at),
             Decision::Make => {
@@ -462,7 +467,13 @@ impl Walk {
         if state.round < repeat.max.get() {
             state.round += 1;
             let (scope, round) = (state.scope, state.round);
-            self.open_frame(repeat.body, Self::scope_place(scope, round), Some((at, round)), vec![value], caused);
+            self.open_frame(
+                repeat.body,
+                Self::scope_place(scope, round),
+                Some((at, round)),
+                vec![value],
+                caused,
+            );
         } else if let Some(body) = repeat.or_else {
             state.in_else = true;
             let place = self.frame(at.frame).place;

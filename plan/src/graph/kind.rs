@@ -272,4 +272,4 @@ macro_rules! opaque {
     };
 }
 opaque! { Derived => "Derived", Call => "Call", Prompt => "Prompt", Keys => "Keys", Arm => "Arm",
-    Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review" }
+Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review" }

@@ -2,15 +2,15 @@
 
 mod body;
 mod closures;
-mod graph;
 mod kind;
 mod node;
+mod whole;
 
 pub use body::{Body, BodyId, Role};
 pub use closures::{AsyncFn, BoxFuture, ComputeFn, KeyFn, PromptFn, TestFn};
-pub use graph::{Edge, Graph};
 pub use kind::{
-    Agent, Arm, Ask, Call, Choices, Derived, Fan, FanMode, Keys, Kind, LocalStep, Placeholder, Prompt, Repeat,
-    Review,
+    Agent, Arm, Ask, Call, Choices, Derived, Fan, FanMode, Keys, Kind, LocalStep, Placeholder, Prompt,
+    Repeat, Review,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
+pub use whole::{Edge, Graph};

@@ -1,12 +1,8 @@
 //! The options of an executor and their builder.
 #![expect(unreachable_pub, reason = "the mutator becomes a method of the builder, which is public")]
 
-use crate::{
-    clock::Clock,
-    executor::{Executor, Shared},
-    ledger::Ledger,
-    runner::Runner,
-};
+use super::{handle::Executor, live::Shared};
+use crate::{clock::Clock, ledger::Ledger, runner::Runner, services::Services};
 use std::{collections::BTreeMap, sync::Arc};
 use typed_builder::TypedBuilder;
 
@@ -23,32 +19,35 @@ use typed_builder::TypedBuilder;
 )]
 pub struct ExecutorOptions {
     /// The ledger that its runs are recorded in.
-    pub(crate) ledger: Ledger,
+    ledger: Ledger,
     /// The runner of steps that name none.
     #[builder(default, setter(transform = |runner: impl Runner + 'static| Some(Arc::new(runner) as Arc<dyn Runner>)))]
-    pub(crate) runner: Option<Arc<dyn Runner>>,
+    runner: Option<Arc<dyn Runner>>,
     #[builder(via_mutators)]
-    pub(crate) runners: BTreeMap<String, Arc<dyn Runner>>,
+    runners: BTreeMap<String, Arc<dyn Runner>>,
     /// How many calls may be under way at once, over all runs. Default: 16.
     #[builder(default = 16)]
-    pub(crate) concurrency: usize,
+    concurrency: usize,
     /// Where the time of records comes from. Default: the system's clock.
     #[builder(default = Clock::system())]
-    pub(crate) clock: Clock,
+    clock: Clock,
     /// How many attempts of one call may end with the process in a row before a person is asked, whatever the call's
     /// effect; `None` never asks. Default: 3.
     #[builder(default = Some(3))]
-    pub(crate) crash_limit: Option<u32>,
+    crash_limit: Option<u32>,
 }
 
 impl From<ExecutorOptions> for Executor {
     fn from(options: ExecutorOptions) -> Self {
-        Self { shared: Arc::new(Shared::new(options)) }
+        let ExecutorOptions { ledger, runner, runners, concurrency, clock, crash_limit } = options;
+        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit);
+        Self { shared: Arc::new(Shared::new(services)) }
     }
 }
 
 impl Executor {
     /// Begins the options of an executor. Only the ledger is required.
+    #[expect(clippy::type_complexity, reason = "typed-builder's own form of a builder with nothing set")]
     pub fn builder() -> ExecutorOptionsBuilder<((), (), (BTreeMap<String, Arc<dyn Runner>>,), (), (), ())> {
         ExecutorOptions::builder()
     }

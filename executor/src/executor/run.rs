@@ -1,12 +1,16 @@
 //! A run in hand, and what becomes of it.
 
-use crate::{error::DriveError, executor::Shared, walk::Counts};
+use super::live::Shared;
+use crate::{
+    drive::{Ending, Published, RawOutcome},
+    error::DriveError,
+    walk::Counts,
+};
 use hermes_core::{
     data::Data,
     failure::Failure,
     ids::RunId,
     people::{Actor, Need},
-    value::Val,
 };
 use hermes_plan::graph::Graph;
 use std::{marker::PhantomData, sync::Arc};
@@ -52,34 +56,13 @@ pub struct Needs {
     pub counts: Counts,
 }
 
-/// How a drive ended, untyped.
-#[derive(Clone, Debug)]
-pub(crate) enum Ending {
-    Completed(Val),
-    Waiting,
-    Parked,
-    Failed(Failure),
-    Cancelled(Actor),
-}
-
-/// The same with what else is known.
-#[derive(Clone, Debug)]
-pub(crate) struct RawOutcome {
-    pub(crate) ending: Ending,
-    pub(crate) counts: Counts,
-    /// The number of the run's records when it ended: if there are more, something has happened since.
-    pub(crate) records: u64,
-}
-
-pub(crate) type Published = Option<Result<RawOutcome, DriveError>>;
-
 /// A run that is being driven. Dropping it lets the run go on until it ends or waits for people.
 pub struct Run<O> {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) id: RunId,
-    pub(crate) graph: Arc<Graph>,
-    pub(crate) published: watch::Receiver<Published>,
-    pub(crate) output: PhantomData<fn() -> O>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) id: RunId,
+    pub(super) graph: Arc<Graph>,
+    pub(super) published: watch::Receiver<Published>,
+    pub(super) output: PhantomData<fn() -> O>,
 }
 
 impl<O> std::fmt::Debug for Run<O> {
@@ -109,10 +92,10 @@ impl<O: Data> Run<O> {
                 }
             };
             if matches!(raw.ending, Ending::Waiting | Ending::Parked) {
-                let Some(run) = self.shared.ledger.find(&self.id)? else {
+                let Some(run) = self.shared.services.ledger.find(&self.id)? else {
                     return Err(DriveError::NoSuchRun(self.id.to_string()));
                 };
-                if self.shared.ledger.records(run)? > raw.records {
+                if self.shared.services.ledger.records(run)? > raw.records {
                     self.published = Shared::drive(&self.shared, &self.id, run, &self.graph, None)?;
                     continue;
                 }
@@ -123,7 +106,14 @@ impl<O: Data> Run<O> {
 
     fn read(&self, raw: RawOutcome) -> Result<Outcome<O>, DriveError> {
         let needs = || -> Result<Needs, DriveError> {
-            let list = self.shared.ledger.needs(Some(&self.id))?.into_iter().map(|(_, need)| need).collect();
+            let list = self
+                .shared
+                .services
+                .ledger
+                .needs(Some(&self.id))?
+                .into_iter()
+                .map(|(_, need)| need)
+                .collect();
             Ok(Needs { list, counts: raw.counts })
         };
         Ok(match raw.ending {

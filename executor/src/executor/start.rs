@@ -1,10 +1,7 @@
 //! Starting, resuming and retrying runs.
 
-use crate::{
-    error::DriveError,
-    executor::{Executor, Shared},
-    run::Run,
-};
+use super::{handle::Executor, live::Shared, run::Run};
+use crate::{error::DriveError, services::Services};
 use hermes_core::{
     data::Data,
     digest::Digest,
@@ -51,15 +48,16 @@ impl<O: Data> IntoFuture for Start<O> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let shared = &self.executor.shared;
+            let services = &shared.services;
             let input = self.input.map_err(DriveError::Input)?;
-            shared.has_runners(&self.graph)?;
+            services.has_runners(&self.graph)?;
             let id = match self.id {
                 Some(id) => RunId::new(id)?,
-                None => shared.new_id(self.graph.name())?,
+                None => services.new_id(self.graph.name())?,
             };
-            let run = match shared.ledger.find(&id)? {
+            let run = match services.ledger.find(&id)? {
                 Some(run) => run,
-                None => create(shared, &id, &self.graph, &input)?,
+                None => create(services, &id, &self.graph, &input)?,
             };
             let published = Shared::drive(shared, &id, run, &self.graph, Some(input.digest()))?;
             Ok(Run { shared: Arc::clone(shared), id, graph: self.graph, published, output: PhantomData })
@@ -68,7 +66,7 @@ impl<O: Data> IntoFuture for Start<O> {
 }
 
 /// Writes the beginning of a run.
-fn create(shared: &Shared, id: &RunId, graph: &Graph, input: &Val) -> Result<RunNo, DriveError> {
+fn create(services: &Services, id: &RunId, graph: &Graph, input: &Val) -> Result<RunNo, DriveError> {
     let text = input.text().map_err(|error| DriveError::Input(error.to_string()))?;
     let raw = serde_json::value::RawValue::from_string(text.to_string());
     let start = Event::RunStarted(RunStarted {
@@ -89,7 +87,7 @@ fn create(shared: &Shared, id: &RunId, graph: &Graph, input: &Val) -> Result<Run
         let named = Event::Named(Named { first: StepNo(1), steps });
         records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &named));
     }
-    Ok(shared.ledger.create(id, shared.append(records))?)
+    Ok(services.ledger.create(id, services.append(records))?)
 }
 
 impl Executor {
@@ -110,13 +108,17 @@ impl Executor {
     ///
     /// # Errors
     /// When the ledger has no such run, or it does not fit the plan.
+    #[expect(
+        clippy::unused_async,
+        reason = "awaited like `start` and `retry`; a ledger elsewhere will need it"
+    )]
     pub async fn resume<I: Data, O: Data>(
         &self,
         plan: &Plan<I, O>,
         id: impl Into<String>,
     ) -> Result<Run<O>, DriveError> {
         let id = RunId::new(id)?;
-        let Some(run) = self.shared.ledger.find(&id)? else {
+        let Some(run) = self.shared.services.ledger.find(&id)? else {
             return Err(DriveError::NoSuchRun(id.to_string()));
         };
         let graph = Arc::clone(plan.graph());
@@ -134,14 +136,14 @@ impl Executor {
         id: impl Into<String>,
     ) -> Result<Run<O>, DriveError> {
         let id = RunId::new(id)?;
-        let shared = &self.shared;
-        let Some(run) = shared.ledger.find(&id)? else {
+        let services = &self.shared.services;
+        let Some(run) = services.ledger.find(&id)? else {
             return Err(DriveError::NoSuchRun(id.to_string()));
         };
-        if shared.is_live(&id) {
+        if self.shared.is_live(&id) {
             return Err(DriveError::Live(id));
         }
-        let state = shared.ledger.state(run)?;
+        let state = services.ledger.state(run)?;
         let failed = state.cells().any(|(_, cell)| cell.status == CellStatus::Failed && !cell.rerun);
         let ended = state
             .summary
@@ -150,7 +152,7 @@ impl Executor {
         if failed || ended {
             let event = Event::Caused(Caused { kind: CauseKind::Retry, by: Actor::default(), why: None });
             let record = Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
-            shared.ledger.commit(run, shared.append(vec![record]))?;
+            services.ledger.commit(run, services.append(vec![record]))?;
         }
         self.resume(plan, id.as_str()).await
     }

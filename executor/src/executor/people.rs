@@ -1,10 +1,10 @@
 //! What people do to runs: read what waits for them, answer, decide, cancel. None of it needs a plan, none of it walks;
 //! what follows is derived by the next walk.
 
+use super::handle::Executor;
 use crate::{
     drive::Control,
     error::{AnswerError, DecideError},
-    executor::Executor,
     ledger::LedgerError,
 };
 use hermes_core::{
@@ -100,7 +100,7 @@ impl Executor {
     /// # Errors
     /// When the ledger fails.
     pub fn needs(&self, run: &RunId) -> Result<Vec<Need>, LedgerError> {
-        Ok(self.shared.ledger.needs(Some(run))?.into_iter().map(|(_, need)| need).collect())
+        Ok(self.shared.services.ledger.needs(Some(run))?.into_iter().map(|(_, need)| need).collect())
     }
 
     /// The open question at `path`.
@@ -108,7 +108,8 @@ impl Executor {
     /// # Errors
     /// When no question is open there: it was answered, the run has ended, or it has not come to it yet.
     pub fn question(&self, run: &RunId, path: &str) -> Result<Need, AnswerError> {
-        let number = self.shared.ledger.find(run)?.ok_or_else(|| AnswerError::NoSuchRun(run.clone()))?;
+        let number =
+            self.shared.services.ledger.find(run)?.ok_or_else(|| AnswerError::NoSuchRun(run.clone()))?;
         let needs = self.needs(run)?;
         let is_question = |need: &&Need| matches!(need.kind, NeedKind::Review { .. });
         if let Some(need) = needs.iter().filter(is_question).find(|need| need.path == path) {
@@ -117,7 +118,7 @@ impl Executor {
         if let Some(need) = needs.iter().find(|need| need.path == path) {
             return Err(AnswerError::NotAQuestion { path: need.path.clone() });
         }
-        let state = self.shared.ledger.state(number)?;
+        let state = self.shared.services.ledger.state(number)?;
         let answered = state
             .cells()
             .any(|(at, cell)| cell.status == CellStatus::Answered && state.path(at).to_string() == path);
@@ -157,7 +158,7 @@ impl Executor {
     }
 
     fn blob_json(&self, blob: &Digest) -> Result<serde_json::Value, LedgerError> {
-        let bytes = self.shared.ledger.blob(blob)?.unwrap_or_default();
+        let bytes = self.shared.services.ledger.blob(blob)?.unwrap_or_default();
         serde_json::from_slice(&bytes)
             .map_err(|error| LedgerError::damaged(format!("blob {} is not JSON: {error}", blob.short())))
     }
@@ -191,7 +192,8 @@ impl Executor {
     /// # Errors
     /// When there is no such run, or it has ended.
     pub async fn cancel(&self, run: &RunId, by: Actor) -> Result<(), DecideError> {
-        let number = self.shared.ledger.find(run)?.ok_or_else(|| DecideError::NoSuchRun(run.clone()))?;
+        let number =
+            self.shared.services.ledger.find(run)?.ok_or_else(|| DecideError::NoSuchRun(run.clone()))?;
         if let Some(control) = self.shared.control(run) {
             let (done, wait) = oneshot::channel();
             if control.send(Control::Cancel { by: by.clone(), done }).is_ok() && wait.await.is_ok() {
@@ -199,8 +201,8 @@ impl Executor {
             }
             // Its drive ended at the same moment: what follows sees what it left.
         }
-        let clock = self.shared.clock.clone();
-        let result = self.shared.ledger.transact(number, |summary| {
+        let clock = self.shared.services.clock.clone();
+        let result = self.shared.services.ledger.transact(number, |summary| {
             if ended(summary) {
                 return Err(DecideError::Ended(run.clone()));
             }
@@ -221,7 +223,8 @@ fn ended(summary: &Summary) -> bool {
 impl Answering {
     fn give(self) -> Result<Seq, AnswerError> {
         let shared = &self.executor.shared;
-        let run = shared.ledger.find(&self.run)?.ok_or_else(|| AnswerError::NoSuchRun(self.run.clone()))?;
+        let services = &shared.services;
+        let run = services.ledger.find(&self.run)?.ok_or_else(|| AnswerError::NoSuchRun(self.run.clone()))?;
         let path = self.need.path.clone();
         let NeedKind::Review { question, schema, choices, many, .. } = &self.need.kind else {
             return Err(AnswerError::NotAQuestion { path });
@@ -245,7 +248,7 @@ impl Answering {
         }
         if let Some(choices) = choices {
             let list = Val::from_json(self.executor.blob_json(choices)?);
-            self.is_choice(&answer, &list, *many).map_err(&invalid)?;
+            Self::is_choice(&answer, &list, *many).map_err(&invalid)?;
         }
         let at = self.address(run)?;
         let text = answer.text().map_err(|error| invalid(error.to_string()))?;
@@ -257,8 +260,8 @@ impl Answering {
             key: self.key.clone(),
         });
         let record = Record::new(at, 0, *question, answer.digest(), &event);
-        let now = shared.clock.now();
-        let result = shared.ledger.transact(run, |summary| {
+        let now = services.clock.now();
+        let result = services.ledger.transact(run, |summary| {
             let Some(open) = summary.needs().get(&(self.need.id, 0)) else {
                 return Err(if ended(summary) {
                     AnswerError::Ended { run: self.run.clone() }
@@ -267,7 +270,7 @@ impl Answering {
                 });
             };
             match &open.kind {
-                NeedKind::Review { question: today, .. } if today == question => {}
+                NeedKind::Review { question: today, .. } if *today == *question => {}
                 _ => return Err(AnswerError::Changed { path: path.clone() }),
             }
             Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
@@ -282,7 +285,7 @@ impl Answering {
         }
     }
 
-    fn is_choice(&self, answer: &Val, list: &Val, many: bool) -> Result<(), String> {
+    fn is_choice(answer: &Val, list: &Val, many: bool) -> Result<(), String> {
         let choices: Vec<Digest> =
             list.elements().map_err(|error| error.to_string())?.iter().map(Val::digest).collect();
         let chosen = if many {
@@ -298,12 +301,12 @@ impl Answering {
 
     /// Where the question's cell is.
     fn address(&self, run: RunNo) -> Result<Address, AnswerError> {
-        Ok(self.executor.shared.ledger.record(run, self.need.id)?.header.at)
+        Ok(self.executor.shared.services.ledger.record(run, self.need.id)?.header.at)
     }
 
     /// The question is not open any more: the same answer under the same key was given before, or something else was.
     fn given_before(&self, run: RunNo, at: Address, answer: &Val, path: String) -> Result<Seq, AnswerError> {
-        let ledger = &self.executor.shared.ledger;
+        let ledger = &self.executor.shared.services.ledger;
         let state = ledger.state(run)?;
         let Some(cell) = state.cell(at) else { return Err(AnswerError::Changed { path }) };
         if cell.request != self.need.id || cell.status == CellStatus::Superseded {
@@ -326,7 +329,8 @@ impl Answering {
 impl Deciding {
     fn make(self) -> Result<(), DecideError> {
         let shared = &self.executor.shared;
-        let run = shared.ledger.find(&self.run)?.ok_or_else(|| DecideError::NoSuchRun(self.run.clone()))?;
+        let services = &shared.services;
+        let run = services.ledger.find(&self.run)?.ok_or_else(|| DecideError::NoSuchRun(self.run.clone()))?;
         let path = self.need.path.clone();
         let refuse = |why: &str| DecideError::NotOffered {
             path: path.clone(),
@@ -344,7 +348,9 @@ impl Deciding {
             | (NeedKind::Dropped { difference, .. }, Decision::Drop) => *difference,
             (NeedKind::InDoubt { key, .. }, Decision::Retry) => *key,
             (NeedKind::Conflict { .. }, _) => return Err(refuse("a conflict is settled with rerun or keep")),
-            (NeedKind::Dropped { .. }, _) => return Err(refuse("a step the plan no longer has can only be dropped")),
+            (NeedKind::Dropped { .. }, _) => {
+                return Err(refuse("a step the plan no longer has can only be dropped"));
+            }
             (NeedKind::InDoubt { .. }, _) => return Err(refuse("a call in doubt is settled with retry")),
             (NeedKind::Review { .. }, _) => return Err(refuse("it is a question: answer it")),
         };
@@ -355,8 +361,8 @@ impl Deciding {
             why: self.why.clone(),
         });
         let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
-        let now = shared.clock.now();
-        let result = shared.ledger.transact(run, |summary| {
+        let now = services.clock.now();
+        let result = services.ledger.transact(run, |summary| {
             let open = summary.needs().values().any(|need| need.kind == self.need.kind);
             if !open {
                 return Err(DecideError::NotOpen { path: path.clone() });

@@ -247,12 +247,18 @@ impl Walk {
         self.program.graph.node(id)
     }
 
-    #[expect(clippy::expect_used, reason = "a frame outlives everything that names it: it ends when all has settled")]
+    #[expect(
+        clippy::expect_used,
+        reason = "a frame outlives everything that names it: it ends when all has settled"
+    )]
     pub(crate) fn frame(&self, id: FrameId) -> &Frame {
         self.frames[id.0 as usize].as_ref().expect("a live frame")
     }
 
-    #[expect(clippy::expect_used, reason = "a frame outlives everything that names it: it ends when all has settled")]
+    #[expect(
+        clippy::expect_used,
+        reason = "a frame outlives everything that names it: it ends when all has settled"
+    )]
     pub(super) fn frame_mut(&mut self, id: FrameId) -> &mut Frame {
         self.frames[id.0 as usize].as_mut().expect("a live frame")
     }
@@ -418,15 +424,13 @@ impl Walk {
         let mut keys = Vec::new();
         let mut id = frame;
         while let Some((group, index)) = self.frame(id).parent {
-            match self.slot(group) {
-                Slot::Group(kind) => match &**kind {
+            if let Slot::Group(kind) = self.slot(group) {
+                match &**kind {
                     Group::Fan(fan) if fan.scope.is_some() => keys.push(fan.keys.get(index).to_string()),
                     Group::Loop(state) if !state.in_else => keys.push(state.round.to_string()),
                     Group::Review(turn) => keys.push(turn.round.to_string()),
                     _ => {}
-                },
-                // A check goes on below a conflict with what is stored; its group has no slot of its own then.
-                _ => {}
+                }
             }
             id = group.frame;
         }

@@ -30,7 +30,13 @@ pub struct Graph {
 
 impl Graph {
     /// Puts a graph together from nodes whose index is their id, and bodies likewise. Edges follow from the nodes.
-    pub(crate) fn new(name: String, input: Schema, output: Schema, nodes: Vec<Node>, bodies: Vec<Body>) -> Self {
+    pub(crate) fn new(
+        name: String,
+        input: Schema,
+        output: Schema,
+        nodes: Vec<Node>,
+        bodies: Vec<Body>,
+    ) -> Self {
         let mut graph = StableDiGraph::with_capacity(nodes.len(), nodes.len());
         let mut edges = Vec::new();
         for node in nodes {

@@ -1,0 +1,14 @@
+//! The executor as programs see it: options, starting runs and waiting for them, and what people do to them.
+
+mod handle;
+mod live;
+mod options;
+mod people;
+mod run;
+mod start;
+
+pub use handle::Executor;
+pub use options::{ExecutorOptions, ExecutorOptionsBuilder};
+pub use people::{Answering, Deciding};
+pub use run::{Completed, Needs, Outcome, Run};
+pub use start::Start;
