@@ -135,10 +135,11 @@ pub(crate) fn fan_out(agents: bool) -> Measured {
 pub(crate) fn resume() -> Measured {
     const STEPS: u32 = 10_000;
     const PROMPT: usize = 1024;
+    let fill = "x".repeat(PROMPT - 8);
     let plan = Plan::new("fan", move |count: Step<u32>| {
         let items = count.map(|count| (0..*count).collect::<Vec<u32>>());
-        let all = parallel_each("each", items, |item| {
-            agent("a").input("item", item).prompt_with(|item: &u32| format!("{item:0PROMPT$}")).text()
+        let all = parallel_each("each", items, move |item| {
+            agent("a").input("item", item).prompt_with(move |item: &u32| format!("{fill}{item:>8}")).text()
         })
         .limit(64)
         .all();
@@ -154,6 +155,7 @@ pub(crate) fn resume() -> Measured {
     let runtime = runtime();
     let began = Instant::now();
     let again = executor(&path, 64);
+    let opened = began.elapsed().as_secs_f64();
     let counts = runtime.block_on(async {
         let run = again.resume(&plan, "w").await.expect("a run");
         match run.outcome().await.expect("an outcome") {
@@ -168,7 +170,7 @@ pub(crate) fn resume() -> Measured {
         ours: seconds * 1000.0,
         raw: Some(raw * 1000.0),
         time: true,
-        note: format!("fingerprints={}", again.fingerprints_compared()),
+        note: format!("open={:.1} fingerprints={}", opened * 1000.0, again.fingerprints_compared()),
     }
 }
 

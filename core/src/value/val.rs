@@ -102,7 +102,16 @@ impl Val {
     }
 
     /// The value with this JSON.
-    pub fn from_json(mut value: Value) -> Self {
+    ///
+    /// A list keeps its elements as values of their own, so that a fan-out over it need not read it again.
+    pub fn from_json(value: Value) -> Self {
+        match value {
+            Value::Array(list) => Val::list(list.into_iter().map(Val::leaf).collect()),
+            value => Val::leaf(value),
+        }
+    }
+
+    fn leaf(mut value: Value) -> Self {
         value.sort_all_objects();
         Val::new(digest_json(&value), Body::Leaf { text: value.to_string().into() })
     }

@@ -109,7 +109,7 @@ impl Driver {
         match (&step.call, step.timeout) {
             (Call::Blocking(run), None) => {
                 let run = Arc::clone(run);
-                tokio::task::spawn_blocking(move || {
+                self.pool.add(move || {
                     let result = guarded(place, || run(&values));
                     let _ = messages.send(Message::Finished(at, end(result)));
                 });

@@ -25,7 +25,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{Ending, JournalLookup, RawOutcome};
+use super::{Ending, JournalLookup, RawOutcome, pool::Pool};
 
 /// Rows handed to the writer and not durable yet: beyond that, nothing new is dispatched.
 const UNCOMMITTED: usize = 1024;
@@ -61,6 +61,7 @@ pub(super) struct Driver {
     pub(super) id: RunId,
     pub(super) run: RunNo,
     pub(super) walk: Walk,
+    pub(super) pool: Pool,
     pub(super) messages: mpsc::UnboundedSender<Message>,
     inbox: mpsc::UnboundedReceiver<Message>,
     control: mpsc::UnboundedReceiver<Control>,
@@ -94,6 +95,7 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
             id: id.clone(),
             run,
             walk,
+            pool: Pool::default(),
             messages,
             inbox,
             control,

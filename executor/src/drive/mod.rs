@@ -5,6 +5,7 @@ mod dispatch;
 mod driver;
 mod load;
 mod outcome;
+mod pool;
 
 pub(crate) use driver::{Control, Drive, drive};
 use load::JournalLookup;

@@ -1,7 +1,7 @@
 //! The ledger: an append-only journal per run, and what lists are made of, in one durable store.
 //!
 //! [`Ledger`] is the handle that everything above uses. [`Store`] is what a durable engine provides; redb is the one in
-//! use, and `redb_store` and `gate` are the only places that name it. Nothing of a plan, a runner or an author is here.
+//! use, and only `redb_store`, `open`, `gate` and `crash_backend` name it. Nothing of a plan, a runner or an author is here.
 
 mod append;
 #[cfg(any(test, feature = "test-util"))]

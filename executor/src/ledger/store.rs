@@ -84,8 +84,8 @@ pub trait Store: Send + Sync {
     /// Visits all blobs and the digests they are stored under.
     fn blobs(&self, visit: &mut dyn FnMut(Digest, &[u8])) -> Result<(), LedgerError>;
 
-    /// Writes `batch`: durable, as a whole, before this returns. After an error it is unknown whether it is durable;
-    /// an engine that must be opened anew then says so with [`LedgerError::Failed`] from the next call on.
+    /// Writes `batch`: durable, as a whole, before this returns. After an error it may be durable or not, as a whole; nothing
+    /// more is then written through this handle.
     fn commit(&self, batch: &CommitBatch) -> Result<(), LedgerError>;
 
     /// Called when the ledger has been quiet for a while, and at the end: the moment for work that makes the next

@@ -178,14 +178,23 @@ impl Writer {
 
     /// From now on nothing is written; everybody who waits is told.
     fn die(&self, why: String) {
-        let dead = LedgerError::Failed { ledger: self.store.name(), why };
-        let jobs = {
-            let mut queue = lock(&self.queue);
-            queue.dead.get_or_insert_with(|| dead.clone());
-            queue.unsettled = None;
-            std::mem::take(&mut queue.jobs)
-        };
-        let dead = Arc::new(dead);
+        self.condemn(why);
+        self.refuse_all();
+    }
+
+    /// From now on nothing is written.
+    ///
+    /// After any failed commit: what was submitted before the failure was known may build on what was lost, and could be
+    /// written in its place. Only opening the ledger anew, and reading what is there, makes that impossible.
+    fn condemn(&self, why: String) {
+        let mut queue = lock(&self.queue);
+        queue.dead.get_or_insert_with(|| LedgerError::Failed { ledger: self.store.name(), why });
+        queue.unsettled = None;
+    }
+
+    fn refuse_all(&self) {
+        let dead = Arc::new(self.ended());
+        let jobs = std::mem::take(&mut lock(&self.queue).jobs);
         for job in jobs {
             job.refuse(&dead);
         }
@@ -265,6 +274,7 @@ impl Writer {
         };
         let written = batch.and_then(|batch| pen.write(&batch)).map_err(|error| {
             self.desk().forget();
+            self.condemn(reason(&error));
             Arc::new(error)
         });
         // Whoever waits to write need not wait for what is called now.
@@ -272,6 +282,18 @@ impl Writer {
         for (outcome, done) in outcomes {
             done.call(outcome.and_then(|place| written.clone().map(|()| place)));
         }
+        if written.is_err() {
+            // After those, so that outcomes come in order.
+            self.refuse_all();
+        }
+    }
+}
+
+/// What failed, without the advice that the error for later writes gives itself.
+fn reason(error: &LedgerError) -> String {
+    match error {
+        LedgerError::Io { why, .. } | LedgerError::Failed { why, .. } => why.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -290,8 +312,9 @@ impl<'a> Pen<'a> {
             (place, desk.seal(staged))
         };
         let result = batch.and_then(|batch| self.write(&batch));
-        if result.is_err() {
+        if let Err(error) = &result {
             self.writer.desk().forget();
+            self.writer.die(reason(error));
         }
         let place = place?;
         result.map(|()| place)

@@ -20,7 +20,7 @@ mod sealed {
 )]
 pub trait IntoAnswer: sealed::Sealed {
     #[doc(hidden)]
-    fn into_answer(self) -> Arc<dyn Fn(&AgentCall) -> Result<AgentReply, RunnerError> + Send + Sync>;
+    fn into_answer(self) -> Answerer;
 }
 
 impl sealed::Sealed for Value {}

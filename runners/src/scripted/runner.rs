@@ -76,7 +76,10 @@ impl Scripted {
     #[track_caller]
     pub fn then(self, answer: impl IntoAnswer) -> Self {
         let follows = self.script().then(answer.into_answer());
-        assert!(follows, "`.then(..)` goes on with the path of an `.on(..)` or `.text(..)` before it, and there is none");
+        assert!(
+            follows,
+            "`.then(..)` goes on with the path of an `.on(..)` or `.text(..)` before it, and there is none"
+        );
         self
     }
 

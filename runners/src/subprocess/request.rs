@@ -44,11 +44,15 @@ enum Form<'a> {
 /// Says why they cannot be made.
 pub(super) fn encode(call: &AgentCall, workspace: &Path) -> Result<Vec<u8>, String> {
     let workspace = workspace.to_str().ok_or_else(|| {
-        format!("the path of its workspace is not UTF-8: {}; keep the ledger under another one", workspace.display())
+        format!(
+            "the path of its workspace is not UTF-8: {}; keep the ledger under another one",
+            workspace.display()
+        )
     })?;
     let mut inputs = Vec::with_capacity(call.inputs.len());
     for (name, text) in &call.inputs {
-        let value = serde_json::from_str(text).map_err(|error| format!("its input `{name}` is not JSON: {error}"))?;
+        let value =
+            serde_json::from_str(text).map_err(|error| format!("its input `{name}` is not JSON: {error}"))?;
         inputs.push(Input { name, value });
     }
     let request = Request {

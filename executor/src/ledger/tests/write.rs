@@ -123,7 +123,7 @@ fn what_is_queued_is_written_when_the_last_handle_is_dropped() {
 }
 
 #[test]
-fn a_failed_commit_is_told_to_everybody_in_it_and_leaves_no_gap() {
+fn a_failed_commit_is_told_to_everybody_and_leaves_no_gap() {
     let failing = Arc::new(AtomicBool::new(false));
     let (barrier, fails) = (Barrier::default(), Arc::clone(&failing));
     let gate = barrier.clone();
@@ -134,27 +134,34 @@ fn a_failed_commit_is_told_to_everybody_in_it_and_leaves_no_gap() {
         }
         Ok(())
     });
-    let ledger = Ledger::on(store);
+    let ledger = Ledger::on(Arc::clone(&store) as Arc<dyn Store>);
     let run = begin(&ledger, "r");
     failing.store(true, Ordering::SeqCst);
     barrier.shut();
     let (sender, outcomes) = mpsc::channel();
-    let submit = |record| {
+    let submit = |records| {
         let sender = sender.clone();
-        ledger.submit(run, append(vec![record]), move |outcome| sender.send(outcome).unwrap());
+        ledger.submit(run, append(records), move |outcome| sender.send(outcome).unwrap());
     };
-    submit(failed(0));
+    submit(vec![failed(0)]);
     barrier.reached();
-    submit(asked(1, "a"));
-    submit(failed(2));
+    submit(vec![asked(1, "a")]);
+    submit(vec![failed(2)]);
+    // Too many for the same transaction, and never tried.
+    submit((0..1024).map(failed).collect());
     barrier.open();
     let outcomes: Vec<_> =
-        outcomes.iter().take(3).map(|outcome| outcome.map_err(|error| error.to_string())).collect();
+        outcomes.iter().take(4).map(|outcome| outcome.map_err(|error| error.to_string())).collect();
     assert_eq!(outcomes[0], Ok(Seq(3)));
     assert!(outcomes[1].as_ref().unwrap_err().contains("the test says so"));
     assert_eq!(outcomes[1], outcomes[2]);
-    // And what was lost is not remembered anywhere.
+    assert!(outcomes[3].as_ref().unwrap_err().contains("takes no more writes"), "{outcomes:?}");
     failing.store(false, Ordering::SeqCst);
+    let error = ledger.commit(run, append(vec![failed(3)])).unwrap_err();
+    assert!(matches!(error, LedgerError::Failed { .. }), "{error}");
+    assert!(error.to_string().contains("the test says so"), "{error}");
+    // Opened anew, it goes on where the last durable record is.
+    let ledger = Ledger::on(store);
     assert_eq!(ledger.commit(run, append(vec![failed(3)])).unwrap(), Seq(4));
     assert_eq!(ledger.create(&id("s"), append(beginning("s"))).unwrap(), RunNo(2));
     assert_sound(&ledger);
