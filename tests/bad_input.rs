@@ -42,7 +42,11 @@ fn a_plan_with_mistakes_names_all_of_them_with_their_lines() {
     let text = errors.to_string();
     assert_eq!(format!("{errors:?}"), text, "Debug is Display");
     assert_eq!(errors.iter().count(), 6, "{text}");
-    assert_eq!(text.matches("bad_input.rs:").count(), 8, "every mistake with its place, clashes with both: {text}");
+    assert_eq!(
+        text.matches("bad_input.rs:").count(),
+        8,
+        "every mistake with its place, clashes with both: {text}"
+    );
     for name in ["blank", "twice", "limit", "`item` was made inside", "a/b", "forgotten"] {
         assert!(text.contains(name), "{name}: {text}");
     }
@@ -72,7 +76,9 @@ async fn awkward_keys_are_escaped_and_never_ambiguous() {
             .all()
     })
     .unwrap();
-    let keys = ["a/b", "a]/s[b", "a:b", "a#b", "100%", "*", "new\nline", "Größe 🦀", " "].map(str::to_owned).to_vec();
+    let keys = ["a/b", "a]/s[b", "a:b", "a#b", "100%", "*", "new\nline", "Größe 🦀", " "]
+        .map(str::to_owned)
+        .to_vec();
     let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(echo().0).build();
     let (value, _) = start(&executor, &plan, keys.clone()).await.completed();
     assert_eq!(value[0], "<each[a%2Fb]/s>");
@@ -172,11 +178,20 @@ async fn a_panic_in_any_closure_fails_the_node_that_needed_it_and_names_the_line
         })
         .unwrap()
     };
-    for (place, path) in [("map", "each"), ("run", "each[1]/s"), ("key_by", "each"), ("when", "b"), ("prompt", "b:yes/a")] {
+    for (place, path) in
+        [("map", "each"), ("run", "each[1]/s"), ("key_by", "each"), ("when", "b"), ("prompt", "b:yes/a")]
+    {
         let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(echo().0).build();
         let failure = start(&executor, &panicking(place), 1).await.failed();
-        assert_eq!((failure.class, failure.path.as_str()), (FailureClass::Panicked, path), "{place}: {failure}");
-        assert!(failure.location.as_deref().unwrap_or_default().contains("bad_input.rs:"), "{place}: {failure}");
+        assert_eq!(
+            (failure.class, failure.path.as_str()),
+            (FailureClass::Panicked, path),
+            "{place}: {failure}"
+        );
+        assert!(
+            failure.location.as_deref().unwrap_or_default().contains("bad_input.rs:"),
+            "{place}: {failure}"
+        );
     }
 }
 

@@ -43,7 +43,9 @@ async fn a_chain_of_agents_makes_two_commits_a_step_at_most() {
 async fn a_wide_fan_out_groups_its_commits() {
     let plan = Plan::new("wide", |count: Step<u32>| {
         let items = count.map(|count| (0..*count).collect::<Vec<u32>>());
-        parallel_each("each", items, |item| step("s").input("item", item).run(|item: &u32| item + 1)).limit(64).all()
+        parallel_each("each", items, |item| step("s").input("item", item).run(|item: &u32| item + 1))
+            .limit(64)
+            .all()
     })
     .unwrap();
     let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).concurrency(64).build();
@@ -66,7 +68,8 @@ async fn a_resume_of_10_000_finished_steps_computes_10_000_fingerprints_and_writ
         all.map(|all: &Vec<String>| all.len() as u32)
     })
     .unwrap();
-    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(echo().0).concurrency(64).build();
+    let executor =
+        Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(echo().0).concurrency(64).build();
     assert_eq!(start(&executor, &plan, 10_000).await.completed().0, 10_000);
     let (before, compared) = (executor.ledger().stats(), executor.fingerprints_compared());
     let (_, counts) = resume(&executor, &plan).await.completed();

@@ -46,11 +46,13 @@ pub(super) enum Cut {
     Cancelled,
 }
 
-/// Runs `future` to its end, but no longer than `timeout`, and not much longer than until `cancel`.
+/// Runs `future` to its end, but no longer than `timeout`, and no longer than `grace` after `cancel`: in that time what it
+/// says no longer counts, but its processes can end in order.
 pub(super) async fn bounded<T>(
     future: impl Future<Output = T>,
     timeout: Option<Duration>,
     cancel: &CancellationToken,
+    grace: Duration,
 ) -> Result<T, Cut> {
     let mut future = Guarded(Box::pin(future));
     let limit = async {
@@ -71,8 +73,7 @@ pub(super) async fn bounded<T>(
         }
         () = cancel.cancelled() => Cut::Cancelled,
     };
-    // It is told to end; whatever it still says no longer counts, but its processes get the chance to end in order.
-    let ended = tokio::time::timeout(GRACE, &mut future).await;
+    let ended = tokio::time::timeout(grace, &mut future).await;
     match (cut, ended) {
         (Cut::Cancelled, Ok(Err(panic))) => Err(Cut::Panicked(panic)),
         (cut, _) => Err(cut),
@@ -108,7 +109,7 @@ pub(super) async fn agent(
             return failed(Failure::new(FailureClass::Panicked, message), false);
         }
     };
-    let reply = bounded(async { runner.run(call, watch).await }, timeout, &cancel).await;
+    let reply = bounded(async { runner.run(call, watch).await }, timeout, &cancel, GRACE).await;
     workspace.tidy();
     match reply {
         Ok(Ok(reply)) => accept(reply, &expect, identity, &check, place),

@@ -14,7 +14,10 @@ use crate::{
 };
 use hermes_core::failure::{Failure, FailureClass};
 use hermes_plan::graph::{Agent, Call, Kind, LocalStep, Node, Prompt};
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio_util::sync::CancellationToken;
 
 impl Driver {
@@ -118,7 +121,7 @@ impl Driver {
                 let run = Arc::clone(run);
                 tokio::spawn(async move {
                     let call = tokio::task::spawn_blocking(move || guarded(place, || run(&values)));
-                    let result = match bounded(call, timeout, &cancel).await {
+                    let result = match bounded(call, timeout, &cancel, Duration::ZERO).await {
                         Ok(Ok(result)) => result,
                         Ok(Err(error)) => Err(Failure::new(FailureClass::Panicked, error.to_string())),
                         Err(cut) => Err(cut.failure()),
@@ -129,10 +132,13 @@ impl Driver {
             (Call::Async(run), timeout) => {
                 let run = Arc::clone(run);
                 tokio::spawn(async move {
-                    let result = match bounded(async move { run(values).await }, timeout, &cancel).await {
-                        Ok(result) => result,
-                        Err(cut) => Err(cut.failure()),
-                    };
+                    let result =
+                        match bounded(async move { run(values).await }, timeout, &cancel, Duration::ZERO)
+                            .await
+                        {
+                            Ok(result) => result,
+                            Err(cut) => Err(cut.failure()),
+                        };
                     let result = result.map_err(|failure| failure.located(place));
                     let _ = messages.send(Message::Finished(at, end(result)));
                 });

@@ -241,6 +241,15 @@ fn recorded_end(services: &Services, run: RunNo, walk: &Walk, ended: Seq) -> Res
     outcome(services, run, ending, walk)
 }
 
+impl Drop for Driver {
+    /// Nobody will take in what comes of calls that are still under way: they are told to end.
+    fn drop(&mut self) {
+        for token in self.tokens.values() {
+            token.cancel();
+        }
+    }
+}
+
 impl Driver {
     async fn go(mut self) -> Result<Went, DriveError> {
         self.walk.go();
@@ -263,7 +272,10 @@ impl Driver {
                         }
                         return Ok(Went::Ended(outcome(&self.services, self.run, ending, &self.walk)?));
                     }
-                    None if self.anew => return Ok(Went::Anew(self.control)),
+                    None if self.anew => {
+                        let (_, closed) = mpsc::unbounded_channel();
+                        return Ok(Went::Anew(std::mem::replace(&mut self.control, closed)));
+                    }
                     None => continue,
                 }
             }

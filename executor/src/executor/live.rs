@@ -9,7 +9,7 @@ use hermes_core::{
     digest::Digest,
     ids::{RunId, RunNo, Seq},
 };
-use hermes_plan::graph::Graph;
+use hermes_plan::{graph::Graph, layout::Layout};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -55,8 +55,7 @@ impl Shared {
     ) -> Result<watch::Receiver<Published>, DriveError> {
         shared.services.has_runners(graph)?;
         let mut live = shared.live();
-        let same_name =
-            |other: &Live| other.graph.name() == graph.name() && !Arc::ptr_eq(&other.graph, graph);
+        let same_name = |other: &Live| other.graph.name() == graph.name() && !same_plan(&other.graph, graph);
         if live.values().any(same_name) {
             return Err(DriveError::SamePlanName { name: graph.name().to_owned() });
         }
@@ -107,6 +106,11 @@ impl Shared {
     pub(super) fn control(&self, id: &RunId) -> Option<mpsc::UnboundedSender<Control>> {
         self.live().get(id).map(|live| live.control.clone())
     }
+}
+
+/// Whether two graphs are one plan, as far as can be seen: a program may build it anew for each run.
+fn same_plan(one: &Arc<Graph>, other: &Arc<Graph>) -> bool {
+    Arc::ptr_eq(one, other) || Layout::new(one).text() == Layout::new(other).text()
 }
 
 struct Leave {

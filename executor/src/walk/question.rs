@@ -126,6 +126,8 @@ impl Walk {
                 self.rest(question.address, &cell);
                 Looked::Skip
             }
+            // It rested, and its frame goes on after all: nobody can answer it under its old id.
+            Verdict::StayOpen if cell.suspended => self.open_question(at, question, Some(&cell)),
             Verdict::StayOpen => {
                 self.questions.insert(cell.request, at);
                 Looked::Open
