@@ -199,3 +199,11 @@ fn accept(
     };
     CallEnd::Done(value, Some(receipt))
 }
+
+/// What a panic that ended a thread said.
+pub(super) fn joined(error: tokio::task::JoinError) -> String {
+    match error.try_into_panic() {
+        Ok(panic) => panic_message(&*panic),
+        Err(error) => error.to_string(),
+    }
+}

@@ -9,7 +9,7 @@ use crate::{
     compose::with_inputs,
     runner::{AgentCall, Expect},
     sweep::sweep,
-    walk::{At, CallEnd, guarded, panic_message},
+    walk::{At, CallEnd, guarded},
     workspace::Workspace,
 };
 use hermes_core::failure::{Failure, FailureClass};
@@ -153,13 +153,5 @@ impl Driver {
         }
         self.tokens.insert(at, token.clone());
         token
-    }
-}
-
-/// What a panic that ended a thread said.
-pub(super) fn joined(error: tokio::task::JoinError) -> String {
-    match error.try_into_panic() {
-        Ok(panic) => panic_message(&*panic),
-        Err(error) => error.to_string(),
     }
 }

@@ -4,28 +4,31 @@
 use crate::{
     error::DriveError,
     ledger::LedgerError,
-    program::Program,
     services::Services,
-    walk::{At, CallEnd, ROOT, Settings, Then, Walk},
+    walk::{At, CallEnd, ROOT, Then, Walk},
     watch::RunEvent,
 };
 use hermes_core::{
     digest::Digest,
     failure::{Failure, FailureClass},
-    fold::{RunState, RunStatus},
     ids::{RunId, RunNo, Seq},
-    journal::{CausesClosed, EndKind, Ended, Event, Group, Parked, Record},
-    people::{Actor, NeedKind},
+    journal::{CausesClosed, EndKind, Ended, Event, Record},
+    people::Actor,
 };
 use hermes_plan::graph::Graph;
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{Ending, JournalLookup, RawOutcome, pool::Pool};
+use super::{
+    Ending, RawOutcome,
+    call::joined,
+    check::{Checked, already_parked, check, outcome, parked},
+    pool::Pool,
+};
 
 /// Rows handed to the writer and not durable yet: beyond that, nothing new is dispatched.
 const UNCOMMITTED: usize = 1024;
@@ -84,7 +87,7 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
             let (services, id, graph) = (Arc::clone(&services), id.clone(), Arc::clone(&graph));
             tokio::task::spawn_blocking(move || check(&services, &id, run, graph, input))
         };
-        let checked = checked.await.map_err(|error| DriveError::Broken(super::dispatch::joined(error)))??;
+        let checked = checked.await.map_err(|error| DriveError::Broken(joined(error)))??;
         let walk = match checked {
             Checked::Ended(outcome) => return Ok(*outcome),
             Checked::Goes(walk) => *walk,
@@ -114,131 +117,9 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
     }
 }
 
-enum Checked {
-    Ended(Box<RawOutcome>),
-    Goes(Box<Walk>),
-}
-
 enum Went {
     Ended(RawOutcome),
     Anew(mpsc::UnboundedReceiver<Control>),
-}
-
-/// Walks everything that recorded outcomes reach, and writes only what people decided, or what they have to decide.
-fn check(
-    services: &Arc<Services>,
-    id: &RunId,
-    run: RunNo,
-    graph: Arc<Graph>,
-    input: Option<Digest>,
-) -> Result<Checked, DriveError> {
-    let ledger = &services.ledger;
-    let program = Arc::new(Program::new(graph));
-    loop {
-        let state = ledger.state(run)?;
-        fits(&state, &program.graph, id)?;
-        let lookup = Arc::new(JournalLookup { ledger: ledger.clone(), run });
-        let settings = Settings { crash_limit: services.crash_limit };
-        let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
-        if let Some(input) = input {
-            walk.check_input(input);
-        }
-        walk.turn();
-        services.count_compared(walk.counts().compared);
-        if let Some(why) = walk.broken() {
-            return Err(DriveError::Broken(why.to_owned()));
-        }
-        let append = |records| ledger.commit(run, services.append(records));
-        if !walk.state().decisions.is_empty() {
-            let mut records = walk.apply_decisions();
-            records.push(parked(Vec::new()));
-            append(records)?;
-            continue;
-        }
-        if walk.differs() {
-            let groups = walk.groups();
-            if !already_parked(walk.state(), &groups) {
-                append(vec![parked(groups)])?;
-            }
-            return Ok(Checked::Ended(Box::new(outcome(services, run, Ending::Parked, &walk)?)));
-        }
-        if walk.state().summary.head().is_some_and(|head| head.status == RunStatus::Parked) {
-            append(vec![parked(Vec::new())])?;
-            continue;
-        }
-        let causes = walk.version_causes();
-        if walk.state().ended.is_some() && !causes.is_empty() {
-            append(causes)?;
-            continue;
-        }
-        if let Some(ended) = walk.state().ended {
-            return recorded_end(services, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
-        }
-        return Ok(Checked::Goes(Box::new(walk)));
-    }
-}
-
-/// Refuses a run of another plan, or of one that yields another type.
-fn fits(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
-    let Some(start) = &state.start else {
-        return Err(DriveError::Broken("the journal does not begin with the run's start".to_owned()));
-    };
-    if start.plan != graph.name() {
-        let (recorded, given) = (start.plan.clone(), graph.name().to_owned());
-        return Err(DriveError::OtherPlan { run: id.clone(), recorded, given });
-    }
-    if start.output_schema != graph.output().bare_id() {
-        return Err(DriveError::OtherOutput { run: id.clone(), given: graph.output().label().to_owned() });
-    }
-    Ok(())
-}
-
-fn parked(groups: Vec<Group>) -> Record {
-    Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &Event::Parked(Parked { groups }))
-}
-
-/// Whether the run is parked for exactly these groups: then nothing needs to be written again.
-fn already_parked(state: &RunState, groups: &[Group]) -> bool {
-    let listed: BTreeSet<Digest> = state
-        .summary
-        .needs()
-        .values()
-        .filter_map(|need| match need.kind {
-            NeedKind::Conflict { difference, .. } | NeedKind::Dropped { difference, .. } => Some(difference),
-            NeedKind::InDoubt { key, .. } => Some(key),
-            NeedKind::Review { .. } => None,
-        })
-        .collect();
-    let wanted: BTreeSet<Digest> = groups
-        .iter()
-        .map(|group| match group {
-            Group::Conflict { difference, .. } | Group::Dropped { difference, .. } => *difference,
-            Group::InDoubt { key, .. } => *key,
-        })
-        .collect();
-    listed == wanted
-}
-
-fn outcome(services: &Services, run: RunNo, ending: Ending, walk: &Walk) -> Result<RawOutcome, DriveError> {
-    let records = services.ledger.records(run)?;
-    Ok(RawOutcome { ending, counts: walk.counts(), records })
-}
-
-/// What an ended run ended with: nothing is dispatched for it until it is retried.
-fn recorded_end(services: &Services, run: RunNo, walk: &Walk, ended: Seq) -> Result<RawOutcome, DriveError> {
-    let record = services.ledger.record(run, ended)?;
-    let Event::Ended(end) = record.event().map_err(|error| DriveError::Broken(error.to_string()))? else {
-        return Err(DriveError::Broken(format!("record {ended} is not the run's end")));
-    };
-    let ending = match (end.end, walk.end()) {
-        (EndKind::Completed { .. }, Some(Ok((value, _)))) => Ending::Completed(value.clone()),
-        (EndKind::Completed { .. }, _) => {
-            return Err(DriveError::PlanGrew { steps: walk.unrecorded() });
-        }
-        (EndKind::Failed { failure }, _) => Ending::Failed(failure),
-        (EndKind::Cancelled { by }, _) => Ending::Cancelled(by),
-    };
-    outcome(services, run, ending, walk)
 }
 
 impl Drop for Driver {

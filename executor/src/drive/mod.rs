@@ -1,6 +1,7 @@
 //! Driving a run: what the walk asks for is written and started, and what comes of it is handed back.
 
 mod call;
+mod check;
 mod dispatch;
 mod driver;
 mod load;

@@ -5,7 +5,6 @@ use super::{
     frame::{At, ItemKeys},
     guard::guarded,
     state::Walk,
-    unroll::keys_digest,
 };
 use hermes_core::{
     digest::{Digest, DigestWriter},
@@ -152,4 +151,14 @@ impl Walk {
             offset = end;
         }
     }
+}
+
+/// The digest of a list of keys.
+fn keys_digest<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> Digest {
+    let mut writer = DigestWriter::new("hermes keys");
+    writer.list(keys.len());
+    for key in keys {
+        writer.text(key);
+    }
+    writer.finish()
 }

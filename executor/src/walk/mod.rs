@@ -1,23 +1,27 @@
 //! The walk of a run: pure decisions. What is ready, what a body unrolls to, what the journal says to it, and what is to
 //! be written. It starts nothing, awaits nothing and knows no clock; `drive` acts on what it asks for.
 
+mod branch;
+mod call;
 mod causes;
 mod conflict;
 mod emit;
+mod fan;
 mod frame;
 mod freeze;
 mod guard;
 mod places;
 mod question;
 mod ready;
+mod repeat;
 mod replay;
 mod request;
 mod state;
 mod unroll;
 
+pub(crate) use call::CallEnd;
 pub(crate) use emit::Then;
 pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};
-pub(crate) use request::CallEnd;
 pub use state::Counts;
 pub(crate) use state::{Lookup, ROOT, Settings, Walk, kind_word};

@@ -1,8 +1,8 @@
-//! Calls: today's request of an agent or local step, what the journal says to it, and the way from ready to settled.
+//! Today's request of an agent or local step, and what the journal says to it.
 
 use super::{
     conflict::Conflict,
-    emit::{Outcome, Then},
+    emit::Then,
     frame::{At, Slot},
     guard::guarded,
     replay::{Doubt, Now, Verdict, judge},
@@ -13,49 +13,16 @@ use hermes_core::{
     digest::Digest,
     effect::Effect,
     failure::{Failure, FailureClass},
-    fingerprint::{Changed, difference, fingerprint, idempotency_key},
+    fingerprint::{Changed, difference, fingerprint},
     fold::{Cell, CellStatus},
     ids::{Address, Seq},
-    journal::{CauseKind, Caused, Event, Failed, Interrupted, Record, Started, Succeeded},
+    journal::{CauseKind, Caused, Event, Interrupted, Record, Started},
     people::Actor,
-    receipt::Receipt,
     request::{AgentRequest, Input, OutputForm, Request, StepRequest},
     value::Val,
 };
 use hermes_plan::graph::{Kind, Prompt};
 use std::sync::Arc;
-
-/// A call from the moment it is dispatched until its outcome is durable.
-pub(crate) struct CallState {
-    /// The request, until it is written with the outcome (local steps).
-    pub(crate) request: Option<Request>,
-    /// The rendered prompt, until it is sent (agents).
-    pub(crate) prompt: Option<String>,
-    pub(crate) fingerprint: Digest,
-    pub(crate) generation: u32,
-    pub(crate) caused: bool,
-    pub(crate) effect: Effect,
-    /// Set until its outcome is handed in: only then can it be cancelled.
-    pub(crate) under_way: bool,
-    pub(crate) inputs: Vec<Val>,
-    pub(crate) key: Digest,
-    pub(crate) cookie: String,
-    pub(crate) attempt: u32,
-    /// The cookies of attempts before it whose processes may still live.
-    pub(crate) sweep: Option<String>,
-}
-
-impl CallState {
-    pub(super) fn cancellable(&self) -> bool {
-        self.under_way && self.effect != Effect::Unsafe
-    }
-}
-
-/// How a call ended.
-pub(crate) enum CallEnd {
-    Done(Val, Option<Receipt>),
-    Failed { failure: Failure, may_have_acted: bool },
-}
 
 /// How today's request compares with the recorded one.
 pub(super) struct Compared {
@@ -74,7 +41,7 @@ impl Walk {
     }
 
     /// Whether a call has a record before it begins.
-    fn announced(&self, at: At) -> bool {
+    pub(super) fn announced(&self, at: At) -> bool {
         matches!(self.node(at.node).kind, Kind::Agent(_)) || self.effect_of(at) == Effect::Unsafe
     }
 
@@ -170,7 +137,7 @@ impl Walk {
         }
     }
 
-    fn started(&self, cell: &Cell) -> Result<Option<Started>, String> {
+    pub(super) fn started(&self, cell: &Cell) -> Result<Option<Started>, String> {
         match self.lookup.record(cell.request)?.event().map_err(|error| error.to_string())? {
             Event::Started(started) => Ok(Some(started)),
             _ => Ok(None),
@@ -323,172 +290,6 @@ impl Walk {
     pub(crate) fn version_causes(&self) -> Vec<Record> {
         let record = |at: &Address| Record::new(*at, 0, Digest::ZERO, Digest::ZERO, &version_cause());
         self.versions.iter().map(record).collect()
-    }
-
-    // ---- from ready to settled
-
-    /// The next call that has its place, if there is one. It must then be dispatched: what has to be durable first is
-    /// asked for, and the call itself may begin when [`Walk::durable`] or this says so.
-    pub(crate) fn next_call(&mut self) -> Option<At> {
-        while let Some(at) = self.ready.pop_front() {
-            if self.stopped(at.frame) {
-                self.call_dropped(at);
-                self.skip(at);
-                continue;
-            }
-            if self.dispatch(at) {
-                return Some(at);
-            }
-        }
-        None
-    }
-
-    /// Whether a call waits to be dispatched.
-    pub(crate) fn wants_dispatch(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    /// Makes the call's request. False when it cannot be made: the step has failed.
-    fn dispatch(&mut self, at: At) -> bool {
-        let (values, caused) = self.inputs(at);
-        let address = self.address(at);
-        let request = match self.call_request(at, &values) {
-            Ok(request) => request,
-            Err(failure) => {
-                self.call_dropped(at);
-                self.fail_unrecorded(at, failure);
-                return false;
-            }
-        };
-        let print = fingerprint(&request);
-        let cell = self.state.cell(address);
-        let versioned = self.versions.contains(&address);
-        let caused = caused || versioned || cell.is_some_and(|cell| self.state.below_own_cause(cell));
-        // A step that finished and runs again below somebody else's cause is a new generation too.
-        let generation = cell.map_or(0, |cell| {
-            let again = cell.rerun || versioned || cell.finished() && cell.status != CellStatus::Failed;
-            cell.generation + u32::from(again)
-        });
-        let same = cell.is_some_and(|cell| cell.generation == generation && cell.fingerprint == print);
-        let attempt = if same { cell.map_or(0, |cell| cell.attempts) + 1 } else { 1 };
-        let sweep = cell.filter(|cell| cell.status == CellStatus::Started).and_then(|cell| {
-            let started = self.started(cell).ok().flatten()?;
-            Some(started.cookie)
-        });
-        let announced = self.announced(at);
-        let effect = self.effect_of(at);
-        let path = if announced { self.path(at).to_string() } else { String::new() };
-        let key =
-            if announced { idempotency_key(&self.run, &path, &print, generation) } else { Digest::ZERO };
-        let cookie = if announced { format!("{}-{attempt}", key.short()) } else { String::new() };
-        let mut state = CallState {
-            request: None,
-            prompt: match &request {
-                Request::Agent(agent) => Some(agent.prompt.clone()),
-                _ => None,
-            },
-            fingerprint: print,
-            generation,
-            caused,
-            effect,
-            under_way: true,
-            inputs: values,
-            key,
-            cookie: cookie.clone(),
-            attempt,
-            sweep,
-        };
-        if announced {
-            let (runner, is_agent) = match &self.node(at.node).kind {
-                Kind::Agent(agent) => (agent.runner.clone(), true),
-                _ => (None, false),
-            };
-            self.counts.calls += u64::from(is_agent);
-            let event = Event::Started(Started { request, effect, key, cookie, attempt, runner });
-            self.emit(address, generation, print, Digest::ZERO, &event, Then::Call(at));
-        } else {
-            state.request = Some(request);
-        }
-        *self.slot_mut(at) = Slot::Running;
-        self.calls.insert(at, state);
-        true
-    }
-
-    /// Whether a dispatched call still waits for its record.
-    pub(crate) fn waits_for_record(&self, at: At) -> bool {
-        self.announced(at)
-    }
-
-    /// A call's state while it is under way.
-    pub(crate) fn call_mut(&mut self, at: At) -> Option<&mut CallState> {
-        self.calls.get_mut(&at)
-    }
-
-    /// Calls that are under way: their outcome has not been handed in.
-    pub(crate) fn calls_under_way(&self) -> impl Iterator<Item = At> {
-        self.calls.iter().filter(|(_, call)| call.under_way).map(|(at, _)| *at)
-    }
-
-    /// Takes in how a call ended, and asks for the record. Its place is free at once; only what depends on it waits
-    /// for the record to be durable.
-    pub(crate) fn finished(&mut self, at: At, end: CallEnd) {
-        let address = self.address(at);
-        let path = match &end {
-            CallEnd::Failed { failure, .. } if failure.path.is_empty() => self.path(at).to_string(),
-            _ => String::new(),
-        };
-        let Some(call) = self.calls.get_mut(&at) else { return };
-        call.under_way = false;
-        call.inputs = Vec::new();
-        let request = call.request.take();
-        let (generation, print, caused) = (call.generation, call.fingerprint, call.caused);
-        match end {
-            CallEnd::Done(value, receipt) => {
-                let digest = value.digest();
-                let output = value.text().map_err(|error| error.to_string()).and_then(|text| raw(&text));
-                let output = match output {
-                    Ok(output) => output,
-                    Err(why) => return self.break_off(why),
-                };
-                let event = Event::Succeeded(Succeeded { output, request, receipt });
-                self.emit(
-                    address,
-                    generation,
-                    print,
-                    digest,
-                    &event,
-                    Then::Settle(at, Outcome::Done(value, caused)),
-                );
-                self.free_place_early(at);
-            }
-            CallEnd::Failed { failure, may_have_acted } => {
-                let failure = failure.at(|| path);
-                let event = Event::Failed(Failed { failure: failure.clone(), may_have_acted, request });
-                let outcome = Outcome::Failed(Arc::new(failure));
-                self.emit(address, generation, print, Digest::ZERO, &event, Then::Settle(at, outcome));
-                // Nothing new starts from here on, though the failure is not durable yet.
-                self.frame_failed(at.frame);
-            }
-        }
-    }
-
-    pub(super) fn call_settled(&mut self, at: At, outcome: Outcome) {
-        self.calls.remove(&at);
-        let around = self.around(at);
-        match outcome {
-            Outcome::Done(value, caused) => {
-                self.counts.ok += 1;
-                self.settle(at, Slot::Done(value, caused));
-            }
-            Outcome::Failed(failure) => {
-                self.counts.failed += 1;
-                self.settle(at, Slot::Failed(failure));
-            }
-        }
-        // What it sets free comes first: an item keeps its place from one call to the next.
-        self.turn();
-        self.call_over(&around);
-        self.reclaim();
     }
 }
 

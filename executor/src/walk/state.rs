@@ -4,10 +4,10 @@
 //! ask for records and calls. All of it is driven by `turn`, which works the queue off.
 
 use super::{
+    call::CallState,
     conflict::{Conflict, Doubtful},
     emit::{Emit, Then},
     frame::{At, Fan, Frame, FrameId, Group, Hold, Slot},
-    request::CallState,
 };
 use crate::program::{Program, RESULT};
 use hermes_core::{
