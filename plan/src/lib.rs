@@ -19,4 +19,7 @@ pub use authoring::{
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]
 #[doc(hidden)]
-pub use insta as __insta;
+pub mod __insta {
+    //! What `assert_layout!` needs of insta: not all of it, so that nothing else of it is visible through this crate.
+    pub use insta::{Settings, assert_snapshot};
+}
