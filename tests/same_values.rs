@@ -142,7 +142,7 @@ proptest! {
 
 fn yields<T: Data>(make: fn() -> T) -> Plan<(), u32> {
     Plan::new("yields", move |start: Step<()>| {
-        let made = step("make").input("start", start).run(move |_: &()| make());
+        let made = step("make").input("start", start).run(move |()| make());
         made.map(|_| 1)
     })
     .unwrap()

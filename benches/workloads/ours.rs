@@ -64,7 +64,7 @@ fn completed<O: Data + std::fmt::Debug>(
 pub(crate) fn chain(agents: bool) -> Measured {
     const STEPS: u32 = 1000;
     let plan = Plan::new("chain", move |start: Step<u32>| {
-        let mut last = start.map(|start| start.to_string());
+        let mut last = start.map(u32::to_string);
         for i in 0..STEPS {
             last = if agents {
                 agent("a").key(i.to_string()).input("last", last).prompt("Go.").text()
