@@ -30,7 +30,8 @@ fn failing_at(mask: u32) -> FnRunner {
 async fn each_mode_with_none_one_some_and_all_failing_resumed_after_each() {
     const COUNT: u32 = 4;
     let body = |item: Step<u32>| agent("a").input("item", item).prompt("Go.").text();
-    let all = Plan::new("all", move |list: Step<Vec<u32>>| parallel_each("each", list, body).limit(1).all()).unwrap();
+    let all = Plan::new("all", move |list: Step<Vec<u32>>| parallel_each("each", list, body).limit(1).all())
+        .unwrap();
     let results = Plan::new("results", move |list: Step<Vec<u32>>| {
         parallel_each("each", list, body).results().map(|results: &Vec<Result<String, Failure>>| {
             results
@@ -44,7 +45,8 @@ async fn each_mode_with_none_one_some_and_all_failing_resumed_after_each() {
     })
     .unwrap();
     let options =
-        Plan::new("options", move |list: Step<Vec<u32>>| parallel_each("each", list, body).options()).unwrap();
+        Plan::new("options", move |list: Step<Vec<u32>>| parallel_each("each", list, body).options())
+            .unwrap();
     for mask in [0b0000_u32, 0b0100, 0b1010, 0b1111] {
         let failed = |item: u32| mask & (1 << item) != 0;
 
@@ -60,9 +62,14 @@ async fn each_mode_with_none_one_some_and_all_failing_resumed_after_each() {
 
         let store = Store::new();
         let expected: Vec<String> = (0..COUNT)
-            .map(|item| if failed(item) { format!("each[{item}]/a item {item}") } else { format!("ok {item}") })
+            .map(
+                |item| {
+                    if failed(item) { format!("each[{item}]/a item {item}") } else { format!("ok {item}") }
+                },
+            )
             .collect();
-        let (value, counts) = start(&store.executor(failing_at(mask)), &results, items(COUNT)).await.completed();
+        let (value, counts) =
+            start(&store.executor(failing_at(mask)), &results, items(COUNT)).await.completed();
         assert_eq!((value, counts.failed), (expected.clone(), u64::from(mask.count_ones())));
         let (value, counts) = resume(&store.replayer(), &results).await.completed();
         assert_eq!((value, counts.failed, counts.calls), (expected, u64::from(mask.count_ones()), 0));

@@ -154,27 +154,50 @@ const WRITER: u8 = 0xD1;
 /// Each part is its kind and then fixed or length-prefixed bytes. The domain says what the digest is *of*: the same parts
 /// in two domains give two digests.
 #[derive(Clone)]
-pub struct DigestWriter(blake3::Hasher);
+pub struct DigestWriter {
+    /// Parts that are not hashed yet: most sequences fit, and are hashed in one go.
+    buffer: [u8; BUFFER],
+    filled: usize,
+    /// Everything before the buffer, once it has overflowed.
+    hasher: Option<Box<blake3::Hasher>>,
+}
+
+/// The bytes that a writer holds back.
+const BUFFER: usize = 2048;
 
 impl DigestWriter {
     /// An empty sequence of parts in this domain, e.g. `"hermes fingerprint v1"`.
     pub fn new(domain: &'static str) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&[WRITER]);
-        hasher.update(&(domain.len() as u64).to_le_bytes());
-        hasher.update(domain.as_bytes());
-        DigestWriter(hasher)
+        let mut writer = DigestWriter { buffer: [0; BUFFER], filled: 0, hasher: None };
+        writer.put(&[WRITER]);
+        writer.put(&(domain.len() as u64).to_le_bytes());
+        writer.put(domain.as_bytes());
+        writer
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        if self.filled + bytes.len() > BUFFER {
+            let hasher = self.hasher.get_or_insert_default();
+            hasher.update(&self.buffer[..self.filled]);
+            self.filled = 0;
+            if bytes.len() > BUFFER {
+                hasher.update(bytes);
+                return;
+            }
+        }
+        self.buffer[self.filled..self.filled + bytes.len()].copy_from_slice(bytes);
+        self.filled += bytes.len();
     }
 
     fn fixed<const N: usize>(&mut self, kind: u8, bytes: [u8; N]) -> &mut Self {
-        self.0.update(&[kind]);
-        self.0.update(&bytes);
+        self.put(&[kind]);
+        self.put(&bytes);
         self
     }
 
     fn sized(&mut self, kind: u8, bytes: &[u8]) -> &mut Self {
         self.fixed(kind, (bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
+        self.put(bytes);
         self
     }
 
@@ -224,7 +247,11 @@ impl DigestWriter {
 
     /// The digest of all parts so far.
     pub fn finish(&self) -> Digest {
-        Digest(*self.0.finalize().as_bytes())
+        let rest = &self.buffer[..self.filled];
+        Digest(match &self.hasher {
+            None => *blake3::hash(rest).as_bytes(),
+            Some(hasher) => *blake3::Hasher::clone(hasher).update(rest).finalize().as_bytes(),
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     journal::{CauseKind, Event, Frozen, FrozenKeys, Header, Kind, Named, Record},
     path::StepPath,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 impl RunState {
     /// Takes in the record at `seq`.
@@ -60,7 +60,7 @@ impl RunState {
                 self.outcome(seq, header, CellStatus::Failed, failed.may_have_acted)?;
             }
             Event::Interrupted(_) => {
-                let cell = self.entry(seq, header, CellStatus::Interrupted)?;
+                let (cell, _) = self.entry(seq, header, CellStatus::Interrupted)?;
                 if cell.status != CellStatus::Started {
                     return Err(illegal("no attempt is open there"));
                 }
@@ -68,7 +68,7 @@ impl RunState {
                 cell.lost += 1;
             }
             Event::Answered(answered) => {
-                let cell = self.entry(seq, header, CellStatus::Asked)?;
+                let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
                 if cell.status != CellStatus::Asked || cell.request != answered.question {
                     return Err(illegal("the question it answers is not open there"));
                 }
@@ -77,7 +77,7 @@ impl RunState {
                 cell.outcome = seq;
             }
             Event::Superseded(closed) => {
-                let cell = self.entry(seq, header, CellStatus::Asked)?;
+                let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
                 if cell.status != CellStatus::Asked || cell.request != closed.question {
                     return Err(illegal("the question it closes is not open there"));
                 }
@@ -99,7 +99,7 @@ impl RunState {
             Event::Parked(_) => self.decisions.clear(),
             Event::Accepted(_) => {
                 let fingerprint = header.fingerprint;
-                let cell = self.entry(seq, header, CellStatus::Decided)?;
+                let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
                 if !cell.accepted.contains(&fingerprint) {
                     cell.accepted.push(fingerprint);
                 }
@@ -125,20 +125,25 @@ impl RunState {
         Ok(())
     }
 
-    /// The cell at the header's address, made with `status` where there is none.
-    fn entry(&mut self, seq: Seq, header: &Header, status: CellStatus) -> Result<&mut Cell, IllegalEvent> {
+    /// The cell at the header's address, made with `status` where there is none, and whether it was.
+    fn entry(
+        &mut self,
+        seq: Seq,
+        header: &Header,
+        status: CellStatus,
+    ) -> Result<(&mut Cell, bool), IllegalEvent> {
         self.known(seq, header)?;
         let Address { place, step } = header.at;
-        let scope = &mut self.scopes[place.scope.0 as usize];
-        Ok(scope
-            .cells
-            .entry((place.ordinal, step))
-            .or_insert_with(|| Cell::new(status, header.fingerprint, seq)))
+        let cells = &mut self.scopes[place.scope.0 as usize].cells;
+        Ok(match cells.entry((place.ordinal, step)) {
+            Entry::Occupied(entry) => (entry.into_mut(), false),
+            Entry::Vacant(entry) => (entry.insert(Cell::new(status, header.fingerprint, seq)), true),
+        })
     }
 
     /// A decision is a cell of its own, so that causes and acceptances have something to hold on to.
     fn decided(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
-        let cell = self.entry(seq, header, CellStatus::Decided)?;
+        let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
         cell.status = CellStatus::Decided;
         cell.fingerprint = header.fingerprint;
         cell.output = header.output;
@@ -166,8 +171,7 @@ impl RunState {
 
     fn started(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
         let caused = !self.causes.is_empty();
-        let fresh = self.cell(header.at).is_none();
-        let cell = self.entry(seq, header, CellStatus::Started)?;
+        let (cell, fresh) = self.entry(seq, header, CellStatus::Started)?;
         if cell.status == CellStatus::Succeeded && !caused {
             return Err(IllegalEvent::new(seq, header.kind, "it is finished, and no cause is open"));
         }
@@ -194,8 +198,7 @@ impl RunState {
         may_have_acted: bool,
     ) -> Result<(), IllegalEvent> {
         let caused = !self.causes.is_empty();
-        let fresh = self.cell(header.at).is_none();
-        let cell = self.entry(seq, header, status)?;
+        let (cell, fresh) = self.entry(seq, header, status)?;
         if !fresh && cell.status == CellStatus::Succeeded && !caused {
             return Err(IllegalEvent::new(seq, header.kind, "it is finished, and no cause is open"));
         }
@@ -216,8 +219,7 @@ impl RunState {
     }
 
     fn asked(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
-        let fresh = self.cell(header.at).is_none();
-        let cell = self.entry(seq, header, CellStatus::Asked)?;
+        let (cell, fresh) = self.entry(seq, header, CellStatus::Asked)?;
         if !fresh && cell.status == CellStatus::Asked {
             return Err(IllegalEvent::new(seq, header.kind, "a question is open there"));
         }
@@ -248,7 +250,7 @@ impl RunState {
         if self.cell(header.at).is_none() {
             return Err(IllegalEvent::new(seq, header.kind, "nothing is recorded at its step"));
         }
-        let cell = self.entry(seq, header, CellStatus::Decided)?;
+        let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
         cell.cause = Some(seq);
         cell.rerun = true;
         if *kind == CauseKind::InDoubt {

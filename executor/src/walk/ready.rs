@@ -77,8 +77,12 @@ impl Walk {
         let node = self.node(at.node);
         let values = node.inputs.iter().map(|input| self.value(at.frame, input.node).0).collect();
         let caused = self.frame(at.frame).caused
-            || self.program.deps[at.node.0 as usize].iter().any(|dep| self.value(at.frame, *dep).1);
+            || self.program.deps[at.node.0 as usize].iter().any(|dep| self.below_cause(at.frame, *dep));
         (values, caused)
+    }
+
+    fn below_cause(&self, frame: FrameId, node: NodeId) -> bool {
+        matches!(self.slot(self.seen_from(frame, node)), Slot::Done(_, true))
     }
 
     /// The value of `node` as `frame` sees it; null where it has none, which only callers that did not look can see.

@@ -2,6 +2,7 @@
 
 mod dot;
 mod forms;
+mod lines;
 mod mermaid;
 mod of_plan;
 mod painter;
@@ -15,4 +16,5 @@ mod words;
 mod tests;
 
 pub use forms::Layout;
+pub use lines::Lines;
 pub use tree::Drawing;
