@@ -26,9 +26,9 @@ pub(crate) struct Answers<'a> {
 impl Answers<'_> {
     /// Answers what can be answered; says how many.
     pub(crate) async fn give(&self, needs: &[Need]) -> Result<usize, Trouble> {
-        let mut given = 0;
+        let mut count = 0;
         for need in needs.iter().filter(|need| matches!(need.kind, NeedKind::Review { .. })) {
-            if let Some(answer) = self.from_options(need)? {
+            if let Some(answer) = self.given(need)? {
                 self.answer(need, &answer, "command line").await.map_err(|error| refused(&error))?;
             } else if io::stdin().is_terminal() && io::stdout().is_terminal() {
                 if !self.in_terminal(need).await? {
@@ -37,12 +37,12 @@ impl Answers<'_> {
             } else {
                 continue;
             }
-            given += 1;
+            count += 1;
         }
-        Ok(given)
+        Ok(count)
     }
 
-    fn from_options(&self, need: &Need) -> Result<Option<Value>, Trouble> {
+    fn given(&self, need: &Need) -> Result<Option<Value>, Trouble> {
         if let Some((_, answer)) = self.options.answers.iter().find(|(path, _)| *path == need.path) {
             return Ok(Some(answer.clone()));
         }

@@ -113,7 +113,7 @@ impl Job<'_> {
                     }
                     run = self.start().await?;
                 }
-                Outcome::Failed(_) if may_retry => {
+                Outcome::Failed(_) | Outcome::Cancelled(_) if may_retry => {
                     may_retry = false;
                     run = self.executor.retry(self.plan, self.id.as_str()).await?;
                 }
@@ -121,10 +121,6 @@ impl Job<'_> {
                     line(&format!("failed: {failure}"));
                     line("the same command with --retry goes on from here");
                     break FAILED;
-                }
-                Outcome::Cancelled(_) if may_retry => {
-                    may_retry = false;
-                    run = self.executor.retry(self.plan, self.id.as_str()).await?;
                 }
                 Outcome::Cancelled(_) => {
                     line("cancelled: somebody cancelled this run; the same command with --retry goes on from here");

@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
         format!("the notes file {shown} is not UTF-8, from byte {at} (line {line}) on; save it as UTF-8")
     })?;
     let text = tidy(text);

@@ -27,7 +27,7 @@ pub(crate) struct Options {
     /// Asks for one revision of the outline.
     #[arg(long)]
     pub(crate) reject_once: bool,
-    /// Answers one question, e.g. 'review_outline[1]={"decision":"approve"}'. Can be given several times.
+    /// Answers a question; without this and a terminal, the options for each are shown. Can be given several times.
     #[arg(long = "answer", value_name = "PATH=JSON", value_parser = answer)]
     pub(crate) answers: Vec<(String, Value)>,
     /// Settles what a parked run waits for: keep, rerun, drop or retry. Can be given several times.

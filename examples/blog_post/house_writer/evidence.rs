@@ -9,7 +9,8 @@ pub(super) fn check(mut draft: SectionDraft) -> SectionDraft {
     let known: HashSet<&str> = draft.evidence.iter().map(String::as_str).collect();
     let mut said = HashSet::new();
     let mut unsupported = Vec::new();
-    for unit in read(&draft.body_md).iter().flat_map(units) {
+    let parts = read(&draft.body_md);
+    for unit in parts.iter().flat_map(units) {
         match evidence(unit, &known) {
             Some(evidence) => {
                 said.insert(evidence);
@@ -35,7 +36,7 @@ fn units(part: &Part) -> &[String] {
 fn evidence<'a>(unit: &str, known: &HashSet<&'a str>) -> Option<&'a str> {
     let bare = unit.strip_prefix(STILL_OPEN).unwrap_or(unit);
     let forms = [unit, bare, unit.strip_suffix('.').unwrap_or(unit), bare.strip_suffix('.').unwrap_or(bare)];
-    forms.iter().find_map(|form| known.get(form).copied())
+    forms.iter().find_map(|form| known.get(*form).copied())
 }
 
 #[cfg(test)]

@@ -149,17 +149,14 @@ impl Reader {
     }
 
     fn text(&mut self, line: &str) {
-        match &mut self.open {
-            Open::Text { text, .. } => {
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                text.push_str(line);
+        if let Open::Text { text, .. } = &mut self.open {
+            if !text.is_empty() {
+                text.push(' ');
             }
-            _ => {
-                self.close();
-                self.open = Open::Text { text: line.to_owned(), to_do: false, item: false };
-            }
+            text.push_str(line);
+        } else {
+            self.close();
+            self.open = Open::Text { text: line.to_owned(), to_do: false, item: false };
         }
     }
 

@@ -1,0 +1,284 @@
+//! An unrolled run as a tree: a frame a copy of a body, a line a step or group in it. What a group's members make of it,
+//! and what stops with it.
+
+use super::standing::{Standing, State};
+use hermes_core::failure::FailureClass;
+use hermes_plan::graph::{BodyId, FanMode, NodeId};
+
+/// One copy of a body.
+pub(super) struct Frame {
+    pub(super) body: BodyId,
+    pub(super) lines: Vec<Line>,
+}
+
+/// One copy of a step or group.
+pub(super) struct Line {
+    pub(super) node: NodeId,
+    pub(super) state: State,
+    pub(super) inside: Inside,
+}
+
+/// What is unrolled below a line.
+pub(super) enum Inside {
+    /// Nothing: a step, or a group that has not begun.
+    Nothing,
+    Fan(Fan),
+    Loop(Loop),
+    /// The arm that was taken.
+    Arm(Frame),
+    Review(Review),
+}
+
+/// The items of a fan-out.
+pub(super) struct Fan {
+    pub(super) mode: FanMode,
+    pub(super) items: Vec<Item>,
+    /// Keys of items that were there once and are not in today's list.
+    pub(super) left_out: Vec<String>,
+}
+
+/// An item: a frame a stage.
+pub(super) struct Item {
+    pub(super) key: String,
+    pub(super) frames: Vec<Frame>,
+}
+
+/// The rounds of a loop, from 1.
+pub(super) struct Loop {
+    pub(super) rounds: Vec<Round>,
+    /// What yields the output when the rounds are used up.
+    pub(super) otherwise: Option<Frame>,
+    pub(super) used_up: bool,
+}
+
+/// A round of a loop.
+pub(super) struct Round {
+    pub(super) frame: Frame,
+    /// `again`, `done`, or not decided yet.
+    pub(super) flow: State,
+}
+
+/// The rounds of a review, from 1.
+pub(super) struct Review {
+    pub(super) turns: Vec<Turn>,
+    /// Whether changes can be requested: without that there is one round.
+    pub(super) many: bool,
+}
+
+/// A round of a review.
+pub(super) struct Turn {
+    pub(super) question: State,
+    pub(super) answer: Option<Answer>,
+    /// The revision that the answer asked for.
+    pub(super) revision: Option<Frame>,
+}
+
+/// What a review was answered with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    Approved,
+    Edited,
+    ChangesRequested,
+}
+
+impl Frame {
+    /// A frame of these lines: if one of them has failed, the others that have not started will not.
+    pub(super) fn new(body: BodyId, lines: Vec<Line>) -> Self {
+        let mut frame = Self { body, lines };
+        if frame.failed() {
+            frame.stop(Standing::Skipped);
+        }
+        frame
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.lines.iter().any(|line| line.state.standing.fails())
+    }
+
+    /// `None` where the frame has no step of its own.
+    pub(super) fn standing(&self) -> Option<Standing> {
+        Standing::of(self.lines.iter().map(|line| line.state.standing))
+    }
+
+    /// Nothing in it that has not started will; it is `to` instead.
+    pub(super) fn stop(&mut self, to: Standing) {
+        self.lines.iter_mut().for_each(|line| line.stop(to));
+    }
+}
+
+fn stop(state: &mut State, to: Standing) {
+    match state.standing {
+        Standing::NotStarted => state.standing = to,
+        Standing::Interrupted => *state = State::new(Standing::Stopped, Standing::Interrupted.word()),
+        _ => {}
+    }
+}
+
+impl Line {
+    pub(super) fn group(node: NodeId, inside: Inside) -> Self {
+        let state = inside.state().unwrap_or_else(|| Standing::NotStarted.into());
+        Self { node, state, inside }
+    }
+
+    fn stop(&mut self, to: Standing) {
+        if self.state.standing.settled() {
+            return;
+        }
+        self.inside.frames(&mut |frame| frame.stop(to));
+        match &mut self.inside {
+            Inside::Loop(rounds) => rounds.rounds.iter_mut().for_each(|round| stop(&mut round.flow, to)),
+            Inside::Review(review) => {
+                review.turns.iter_mut().for_each(|turn| stop(&mut turn.question, to));
+            }
+            _ => {}
+        }
+        match self.inside.state() {
+            Some(state) => self.state = state,
+            None => stop(&mut self.state, to),
+        }
+    }
+}
+
+impl Inside {
+    fn frames(&mut self, each: &mut impl FnMut(&mut Frame)) {
+        match self {
+            Self::Nothing => {}
+            Self::Fan(fan) => fan.items.iter_mut().flat_map(|item| &mut item.frames).for_each(each),
+            Self::Loop(Loop { rounds, otherwise, .. }) => {
+                rounds.iter_mut().map(|round| &mut round.frame).chain(otherwise).for_each(each);
+            }
+            Self::Arm(frame) => each(frame),
+            Self::Review(review) => {
+                review.turns.iter_mut().filter_map(|turn| turn.revision.as_mut()).for_each(each);
+            }
+        }
+    }
+
+    /// What the members make of the group; `None` where nothing is unrolled.
+    fn state(&self) -> Option<State> {
+        match self {
+            Self::Nothing => None,
+            Self::Fan(fan) => Some(fan.state()),
+            Self::Loop(rounds) => Some(rounds.state()),
+            Self::Arm(frame) => Some(frame.standing().unwrap_or(Standing::Done).into()),
+            Self::Review(review) => Some(review.state()),
+        }
+    }
+}
+
+impl Item {
+    pub(super) fn standing(&self) -> Standing {
+        Standing::of(self.frames.iter().filter_map(Frame::standing)).unwrap_or(Standing::Done)
+    }
+}
+
+impl Fan {
+    /// A fan-out of these items. An item that has failed does not go on to its next stage; if the fan-out fails fast,
+    /// nothing more starts in it at all.
+    pub(super) fn new(mode: FanMode, mut items: Vec<Item>, left_out: Vec<String>) -> Self {
+        let mut tripped = false;
+        for item in &mut items {
+            if item.frames.iter().any(Frame::failed) {
+                tripped |= mode == FanMode::FailFast;
+                item.frames.iter_mut().for_each(|frame| frame.stop(Standing::Skipped));
+            }
+        }
+        if tripped {
+            items.iter_mut().flat_map(|item| &mut item.frames).for_each(|frame| frame.stop(Standing::Skipped));
+        }
+        Self { mode, items, left_out }
+    }
+
+    pub(super) fn standings(&self) -> impl Iterator<Item = Standing> {
+        self.items.iter().map(Item::standing)
+    }
+
+    fn state(&self) -> State {
+        let Some(standing) = Standing::of(self.standings()) else {
+            return State::new(Standing::Done, "done, no items");
+        };
+        let collects = self.mode != FanMode::FailFast;
+        let failed = |standing: Standing| standing.fails() || standing == Standing::NeverBegan;
+        let over = |standing: Standing| standing == Standing::Done || failed(standing);
+        if !collects || !self.standings().all(over) {
+            return standing.into();
+        }
+        match self.standings().filter(|standing| failed(*standing)).count() {
+            0 => Standing::Done.into(),
+            count => State::new(Standing::Done, format!("done, {count} of {} failed", self.items.len())),
+        }
+    }
+}
+
+impl Round {
+    pub(super) fn state(&self) -> State {
+        match self.frame.standing().unwrap_or(Standing::Done) {
+            Standing::Done => self.flow.clone(),
+            standing => standing.into(),
+        }
+    }
+}
+
+impl Loop {
+    fn state(&self) -> State {
+        let last = self.rounds.last().map(Round::state);
+        match (last, &self.otherwise) {
+            (Some(last), _) if !self.used_up || last.standing != Standing::Done => match last.standing {
+                Standing::Done => State::new(Standing::Done, format!("done in round {}", self.rounds.len())),
+                // The rounds before it are something.
+                Standing::NotStarted if self.rounds.len() > 1 => Standing::Begun.into(),
+                standing => standing.into(),
+            },
+            (_, Some(otherwise)) => match otherwise.standing().unwrap_or(Standing::Done) {
+                Standing::Done => State::new(Standing::Done, "done, with its rounds used up"),
+                Standing::NotStarted => Standing::Begun.into(),
+                standing => standing.into(),
+            },
+            (Some(_), None) => failed(FailureClass::RoundsUsedUp),
+            (None, None) => Standing::NotStarted.into(),
+        }
+    }
+}
+
+impl Turn {
+    /// The state of the round: the answer, and how far what it asked for is.
+    pub(super) fn state(&self) -> State {
+        match self.revision.as_ref().and_then(Frame::standing) {
+            Some(standing) if standing != Standing::Done => {
+                State::new(standing, format!("changes requested, {}", standing.word()))
+            }
+            _ => self.question.clone(),
+        }
+    }
+}
+
+impl Review {
+    fn state(&self) -> State {
+        let Some(last) = self.turns.last() else { return Standing::NotStarted.into() };
+        let round =
+            if self.many { format!(" in round {}", self.turns.len()) } else { String::new() };
+        match last.answer {
+            Some(Answer::Approved) => State::new(Standing::Done, format!("approved{round}")),
+            Some(Answer::Edited) => State::new(Standing::Done, format!("approved with edits{round}")),
+            // Nobody revises it any more.
+            Some(Answer::ChangesRequested) if last.revision.is_none() => failed(FailureClass::NotApproved),
+            Some(Answer::ChangesRequested) => match last.state().standing {
+                Standing::NotStarted | Standing::Done => Standing::Begun.into(),
+                standing => standing.into(),
+            },
+            None => match last.question.standing {
+                Standing::NotStarted if self.turns.len() > 1 => Standing::Begun.into(),
+                Standing::Waiting => State::new(Standing::Waiting, format!("waiting for an answer{round}")),
+                standing => standing.into(),
+            },
+        }
+    }
+}
+
+/// A failure, in the words of its class.
+pub(super) fn failed(class: FailureClass) -> State {
+    match class {
+        FailureClass::Cancelled => Standing::Cancelled.into(),
+        class => State::new(Standing::Failed, format!("failed: {}", class.sentence())),
+    }
+}
