@@ -18,7 +18,8 @@ fn program() -> PathBuf {
     let program = path.join("examples").join("blog_post");
     BUILT.call_once(|| {
         if !program.exists() {
-            let status = Command::new(env!("CARGO")).args(["build", "--example", "blog_post"]).status().unwrap();
+            let status =
+                Command::new(env!("CARGO")).args(["build", "--example", "blog_post"]).status().unwrap();
             assert!(status.success() && program.exists(), "{} cannot be built", program.display());
         }
     });
@@ -66,7 +67,11 @@ struct Ran {
 impl Ran {
     fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        Self { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
     }
 
     #[track_caller]
@@ -263,7 +268,8 @@ fn killed_anywhere_the_same_command_finishes_the_same_post() {
     let post = whole.post();
     for kill_at in (1..lines.min(18)).step_by(4) {
         let desk = Desk::new(tides().notes);
-        let mut child = desk.command(&["--yes"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child =
+            desk.command(&["--yes"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let seen = output.lines().take(kill_at).count();
         child.kill().unwrap();

@@ -79,7 +79,11 @@ impl Answers<'_> {
     async fn answer(&self, need: &Need, answer: &Value, channel: &str) -> Result<(), AnswerError> {
         self.executor.answer(self.id, need, answer).by(Actor::default().through(channel)).await?;
         let what = answer.get("decision").unwrap_or(answer);
-        line(&format!("answered: {}: {}", need.path, what.as_str().map_or_else(|| what.to_string(), str::to_owned)));
+        line(&format!(
+            "answered: {}: {}",
+            need.path,
+            what.as_str().map_or_else(|| what.to_string(), str::to_owned)
+        ));
         Ok(())
     }
 

@@ -63,8 +63,9 @@ pub(crate) async fn run(options: Options) -> Result<u8, Trouble> {
 }
 
 fn executor(ledger: &Path) -> Result<Executor, Trouble> {
-    let own = std::env::current_exe()
-        .map_err(|error| Trouble::new(FAILED, format!("this program cannot find itself to start the house writer: {error}")))?;
+    let own = std::env::current_exe().map_err(|error| {
+        Trouble::new(FAILED, format!("this program cannot find itself to start the house writer: {error}"))
+    })?;
     Ok(Executor::builder()
         .ledger(Ledger::open(ledger)?)
         .runner(Subprocess::new(own).arg(HOUSE_WRITER).name("house-writer"))
@@ -123,7 +124,9 @@ impl Job<'_> {
                     break FAILED;
                 }
                 Outcome::Cancelled(_) => {
-                    line("cancelled: somebody cancelled this run; the same command with --retry goes on from here");
+                    line(
+                        "cancelled: somebody cancelled this run; the same command with --retry goes on from here",
+                    );
                     break FAILED;
                 }
             }
@@ -187,7 +190,10 @@ fn check_out(out: &Path, notes: &Path) -> Result<(), String> {
     }
     let directory = absolute(out).parent().map(Path::to_owned).unwrap_or_default();
     if !directory.is_dir() {
-        return Err(format!("--out {shown} is in a directory that is not there; make {} first", directory.display()));
+        return Err(format!(
+            "--out {shown} is in a directory that is not there; make {} first",
+            directory.display()
+        ));
     }
     let same = |a: fs::Metadata, b: fs::Metadata| {
         use std::os::unix::fs::MetadataExt;

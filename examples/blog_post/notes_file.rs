@@ -9,8 +9,12 @@ use std::{fs, io, path::Path};
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     let shown = path.display();
     let bytes = fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no notes file {shown}; give the path of a Markdown file"),
-        io::ErrorKind::IsADirectory => format!("the notes file {shown} is a directory; give the path of a file in it"),
+        io::ErrorKind::NotFound => {
+            format!("there is no notes file {shown}; give the path of a Markdown file")
+        }
+        io::ErrorKind::IsADirectory => {
+            format!("the notes file {shown} is a directory; give the path of a file in it")
+        }
         _ => format!("the notes file {shown} cannot be read: {error}"),
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -47,7 +51,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        for (bytes, word) in [(&b""[..], "empty"), (b"\xef\xbb\xbf \r\n", "empty"), (b"a\nb\xff", "byte 3 (line 2)")] {
+        for (bytes, word) in
+            [(&b""[..], "empty"), (b"\xef\xbb\xbf \r\n", "empty"), (b"a\nb\xff", "byte 3 (line 2)")]
+        {
             let error = read_bytes(bytes).unwrap_err();
             assert!(error.contains(word), "{error}");
         }

@@ -125,7 +125,9 @@ mod tests {
         assert_eq!(given(r#"choose_angle="a=b""#), ("choose_angle".to_owned(), json!("a=b")));
         let (path, json) = given(r#"polish[a=1]/review_section[1]={"decision":"approve"}"#);
         assert_eq!((path.as_str(), json), ("polish[a=1]/review_section[1]", json!({"decision": "approve"})));
-        for (text, word) in [("choose_angle", "no `=`"), ("a=b", "not JSON"), ("a[=1", "not a step path"), ("=1", "empty")] {
+        for (text, word) in
+            [("choose_angle", "no `=`"), ("a=b", "not JSON"), ("a[=1", "not a step path"), ("=1", "empty")]
+        {
             assert!(answer(text).unwrap_err().contains(word), "{text}: {}", answer(text).unwrap_err());
         }
     }
@@ -139,7 +141,10 @@ mod tests {
     #[test]
     fn names_come_from_the_notes() {
         let options = Options::try_parse_from(["blog_post", "some/tides.md"]).unwrap();
-        assert_eq!((options.run_id().as_str(), options.out()), ("blog-tides", PathBuf::from("tides.post.md")));
+        assert_eq!(
+            (options.run_id().as_str(), options.out()),
+            ("blog-tides", PathBuf::from("tides.post.md"))
+        );
         let twice = ["blog_post", "n.md", "--answer", "a=1", "--answer", "a=2"];
         let error = Options::try_parse_from(twice).and_then(Options::checked).unwrap_err();
         assert_eq!(error.exit_code(), 2);

@@ -58,7 +58,10 @@ pub(crate) struct SectionDraft {
 
 fn draft_prompt(section: &SectionPlan) -> String {
     let claims: usize = section.topics.iter().map(|topic| topic.claims.len()).sum();
-    format!("Draft “{}” from its {claims} claims. Say all of them, word for word, and nothing else.", section.title)
+    format!(
+        "Draft “{}” from its {claims} claims. Say all of them, word for word, and nothing else.",
+        section.title
+    )
 }
 
 fn draft_section(section: Step<SectionPlan>) -> Step<SectionDraft> {

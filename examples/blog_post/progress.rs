@@ -35,7 +35,9 @@ fn show(seen: &Seen) {
                 line(&text);
             }
         }
-        Seen::Lagged(missed) => line(&format!("({missed} events went by too fast to show; the ledger has them)")),
+        Seen::Lagged(missed) => {
+            line(&format!("({missed} events went by too fast to show; the ledger has them)"))
+        }
     }
 }
 

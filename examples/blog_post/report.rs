@@ -6,8 +6,12 @@ use serde_json::{Value, json};
 
 /// Says which questions wait, and the option that answers each.
 pub(crate) fn waiting(executor: &Executor, id: &RunId, needs: &[Need]) -> Result<(), LedgerError> {
-    let questions: Vec<_> = needs.iter().filter(|need| matches!(need.kind, NeedKind::Review { .. })).collect();
-    line(&format!("waiting: run {id} has {} to answer; add one of the options below to the same command", plural(questions.len(), "question")));
+    let questions: Vec<_> =
+        needs.iter().filter(|need| matches!(need.kind, NeedKind::Review { .. })).collect();
+    line(&format!(
+        "waiting: run {id} has {} to answer; add one of the options below to the same command",
+        plural(questions.len(), "question")
+    ));
     for need in questions {
         line(&format!("  {}: {}", need.path, need.title));
         let answers = match executor.choices(need)? {
@@ -31,7 +35,10 @@ fn text(answer: &Value) -> String {
 /// Says what has to be decided, and the options that decide it.
 pub(crate) fn parked(id: &RunId, needs: &[Need]) {
     let open: Vec<_> = needs.iter().filter(|need| !matches!(need.kind, NeedKind::Review { .. })).collect();
-    line(&format!("parked: run {id} cannot go on before {} decided", if open.len() == 1 { "this is" } else { "these are" }));
+    line(&format!(
+        "parked: run {id} cannot go on before {} decided",
+        if open.len() == 1 { "this is" } else { "these are" }
+    ));
     for need in open {
         line(&format!("  {}: {}", need.path, need.title));
         let offer = |decision: &str, means: &str| {
@@ -41,7 +48,12 @@ pub(crate) fn parked(id: &RunId, needs: &[Need]) {
             NeedKind::Conflict { fields, count, examples, not_kept, .. } => {
                 for changed in fields {
                     let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".to_owned());
-                    line(&format!("    {}: was {}, is {}", changed.field, side(&changed.old), side(&changed.new)));
+                    line(&format!(
+                        "    {}: was {}, is {}",
+                        changed.field,
+                        side(&changed.old),
+                        side(&changed.new)
+                    ));
                 }
                 if *count > 1 {
                     line(&format!("    in {count} copies, such as {}", examples.join(", ")));
@@ -59,7 +71,13 @@ pub(crate) fn parked(id: &RunId, needs: &[Need]) {
                 }
             }
             NeedKind::Dropped { count, .. } => {
-                offer("drop", &format!("forgets what {} gave", plural(usize::try_from(*count).unwrap_or(usize::MAX), "copy")));
+                offer(
+                    "drop",
+                    &format!(
+                        "forgets what {} gave",
+                        plural(usize::try_from(*count).unwrap_or(usize::MAX), "copy")
+                    ),
+                );
             }
             NeedKind::InDoubt { why, .. } => {
                 line(&format!("    {why}"));

@@ -84,9 +84,21 @@ mod tests {
 
     #[test]
     fn names_and_texts_are_indented() {
-        let value = json!({"body": "# A\n\ntext", "list": ["x", "y"], "n": 1, "parts": [{"a": "b"}, {"a": ""}]});
+        let value =
+            json!({"body": "# A\n\ntext", "list": ["x", "y"], "n": 1, "parts": [{"a": "b"}, {"a": ""}]});
         let expected = [
-            "body:", "  # A", "", "  text", "list:", "  - x", "  - y", "n: 1", "parts 1:", "  a: b", "parts 2:", "  a: (empty)",
+            "body:",
+            "  # A",
+            "",
+            "  text",
+            "list:",
+            "  - x",
+            "  - y",
+            "n: 1",
+            "parts 1:",
+            "  a: b",
+            "parts 2:",
+            "  a: (empty)",
         ];
         assert_eq!(lines(&value), expected);
         assert_eq!(lines(&json!("one")), ["one"]);

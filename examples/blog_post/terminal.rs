@@ -18,7 +18,11 @@ pub(crate) struct Question<'a> {
 ///
 /// # Errors
 /// When the terminal is gone.
-pub(crate) fn ask(question: &Question, input: &mut impl BufRead, out: &mut impl Write) -> io::Result<Option<Value>> {
+pub(crate) fn ask(
+    question: &Question,
+    input: &mut impl BufRead,
+    out: &mut impl Write,
+) -> io::Result<Option<Value>> {
     writeln!(out, "\n{} ({})", question.title, question.path)?;
     match question.choices {
         Some(choices) => choose(choices, input, out),
@@ -31,7 +35,9 @@ fn choose(choices: &[Value], input: &mut impl BufRead, out: &mut impl Write) -> 
         writeln!(out, "  {}. {}", index + 1, show::lines(choice).join(" "))?;
     }
     loop {
-        let Some(typed) = read(&format!("1 to {}, or q to stop: ", choices.len()), input, out)? else { return Ok(None) };
+        let Some(typed) = read(&format!("1 to {}, or q to stop: ", choices.len()), input, out)? else {
+            return Ok(None);
+        };
         let number = typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         match number.and_then(|index| choices.get(index)) {
             Some(choice) => return Ok(Some(choice.clone())),
@@ -58,7 +64,9 @@ fn review(question: &Question, input: &mut impl BufRead, out: &mut impl Write) -
                 return Ok(None);
             }
             "e" | "edit" => {
-                let Some(text) = read("The whole value, as JSON on one line: ", input, out)? else { return Ok(None) };
+                let Some(text) = read("The whole value, as JSON on one line: ", input, out)? else {
+                    return Ok(None);
+                };
                 match serde_json::from_str::<Value>(&text) {
                     Ok(value) => return Ok(Some(json!({"decision": "edit", "value": value}))),
                     Err(error) => writeln!(out, "That is not JSON: {error}.")?,
@@ -102,7 +110,10 @@ mod tests {
     #[test]
     fn a_review_is_approved_changed_or_edited() {
         assert_eq!(asked(None, "a\n").0, Some(json!({"decision": "approve"})));
-        assert_eq!(asked(None, "x\n\nc\n\nmore\n").0, Some(json!({"decision": "request_changes", "feedback": "more"})));
+        assert_eq!(
+            asked(None, "x\n\nc\n\nmore\n").0,
+            Some(json!({"decision": "request_changes", "feedback": "more"}))
+        );
         assert_eq!(asked(None, "e\n[\ne\n[1]\n").0, Some(json!({"decision": "edit", "value": [1]})));
         assert_eq!((asked(None, "q\n").0, asked(None, "").0, asked(None, "c\n").0), (None, None, None));
         assert!(asked(None, "").1.contains("Look (review[1])\n  - x\n"));

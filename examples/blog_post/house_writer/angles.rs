@@ -25,14 +25,21 @@ struct Size<'a> {
 
 /// Up to five angles; the first is always there.
 pub(super) fn options(research: &ResearchPacket) -> Vec<String> {
-    let sizes: Vec<_> =
-        sections(&research.topics).into_iter().enumerate().filter_map(|(index, topics)| size(index, topics)).collect();
+    let sizes: Vec<_> = sections(&research.topics)
+        .into_iter()
+        .enumerate()
+        .filter_map(|(index, topics)| size(index, topics))
+        .collect();
     let claims = research.topics.iter().map(|topic| topic.claims.len()).sum();
     let (claims, parts) = (plural(claims, "claim"), plural(sizes.len(), "section"));
-    let mut angles = vec![format!("{AS_IS}: {claims} in {parts}, from {}", plural(research.sources.len(), "source"))];
+    let mut angles =
+        vec![format!("{AS_IS}: {claims} in {parts}, from {}", plural(research.sources.len(), "source"))];
     let later = || sizes.iter().skip(1);
     let offers = [
-        (later().filter(|size| size.claims > 0).rev().max_by_key(|size| size.claims), "it has the most to say"),
+        (
+            later().filter(|size| size.claims > 0).rev().max_by_key(|size| size.claims),
+            "it has the most to say",
+        ),
         (later().filter(|size| size.open > 0).rev().max_by_key(|size| size.open), "it leaves the most open"),
         (later().last(), "it is where the notes end"),
     ];
@@ -59,7 +66,8 @@ pub(super) fn order(angle: &str, titles: &[&str]) -> Order {
     if angle == FROM_THE_END {
         return Order::FromTheEnd;
     }
-    let named = |title: &&str| angle.strip_prefix(&begin_with(title)).is_some_and(|rest| rest.starts_with(": "));
+    let named =
+        |title: &&str| angle.strip_prefix(&begin_with(title)).is_some_and(|rest| rest.starts_with(": "));
     titles.iter().rposition(named).map_or(Order::AsIs, Order::First)
 }
 
@@ -94,6 +102,9 @@ mod tests {
         assert_eq!(options(&packet), expected);
         let orders: Vec<_> = expected.iter().map(|angle| order(angle, &["A", "B", "C"])).collect();
         assert_eq!(orders, [Order::AsIs, Order::First(1), Order::First(2), Order::FromTheEnd]);
-        assert_eq!(options(&research("one line")), ["As the notes tell it: 1 claim in 1 section, from 0 sources"]);
+        assert_eq!(
+            options(&research("one line")),
+            ["As the notes tell it: 1 claim in 1 section, from 0 sources"]
+        );
     }
 }

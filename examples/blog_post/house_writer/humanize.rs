@@ -23,7 +23,9 @@ pub(super) fn paragraphs(parts: Vec<Part>, together: usize) -> Vec<Part> {
         for claim in claims.into_iter().map(closed) {
             match edited.last_mut() {
                 Some(Part::Paragraph(before))
-                    if before.len() < together && !is_open(&claim) && !before.iter().any(|claim| is_open(claim)) =>
+                    if before.len() < together
+                        && !is_open(&claim)
+                        && !before.iter().any(|claim| is_open(claim)) =>
                 {
                     before.push(claim);
                 }

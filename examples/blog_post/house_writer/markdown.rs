@@ -114,7 +114,10 @@ mod tests {
         for none in ["#hashtag", "####### seven", "    # code", "text # x"] {
             assert_eq!(heading(none), None, "{none}");
         }
-        assert_eq!((underline("==="), underline(" --- "), underline("-"), underline("-=-")), (Some(1), Some(2), None, None));
+        assert_eq!(
+            (underline("==="), underline(" --- "), underline("-"), underline("-=-")),
+            (Some(1), Some(2), None, None)
+        );
     }
 
     #[test]
@@ -125,7 +128,10 @@ mod tests {
         for none in ["-a", "2015 was", "1.5 m", "*stressed* word", "1234567890. x"] {
             assert_eq!(item(none), None, "{none}");
         }
-        assert_eq!((boxed("[ ] later"), boxed("[x] done"), boxed("[y] no")), (Some((false, "later")), Some((true, "done")), None));
+        assert_eq!(
+            (boxed("[ ] later"), boxed("[x] done"), boxed("[y] no")),
+            (Some((false, "later")), Some((true, "done")), None)
+        );
         assert!(is_rule("* * *") && is_rule("---") && !is_rule("--") && !is_rule("-- -x"));
     }
 
@@ -136,6 +142,8 @@ mod tests {
         assert!(closes("~~~~", '~', 3) && !closes("~~", '~', 3) && !closes("~~~ x", '~', 3));
         assert_eq!(unquoted("> > deep"), "deep");
         assert!(is_row("| a | b |") && !is_row("|x"));
-        assert!(is_definition("[1]: https://x.org") && is_definition("[^n]: text") && !is_definition("[a] b"));
+        assert!(
+            is_definition("[1]: https://x.org") && is_definition("[^n]: text") && !is_definition("[a] b")
+        );
     }
 }

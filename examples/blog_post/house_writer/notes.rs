@@ -1,6 +1,8 @@
 //! Notes, read: headings, and what stands under each. In one pass, whatever their size.
 
-use super::markdown::{boxed, closes, fence, heading, is_definition, is_row, is_rule, item, underline, unquoted};
+use super::markdown::{
+    boxed, closes, fence, heading, is_definition, is_row, is_rule, item, underline, unquoted,
+};
 
 /// A heading and what stands under it.
 #[derive(Debug, Default, PartialEq)]
@@ -103,7 +105,8 @@ impl Reader {
         } else if let Some((level, text)) = heading(line) {
             self.close();
             self.begin(level, text.to_owned());
-        } else if let (Open::Text { text, item: false, .. }, Some(level)) = (&mut self.open, underline(line)) {
+        } else if let (Open::Text { text, item: false, .. }, Some(level)) = (&mut self.open, underline(line))
+        {
             let text = std::mem::take(text);
             self.open = Open::Nothing;
             self.begin(level, text);

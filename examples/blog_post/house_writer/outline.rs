@@ -35,8 +35,7 @@ pub(super) fn sections(topics: &[Topic]) -> Vec<&[Topic]> {
     let Some((_, rest)) = topics.split_first().filter(|(_, rest)| !rest.is_empty()) else {
         return vec![topics];
     };
-    let starts: Vec<_> =
-        (0..rest.len()).filter(|&index| index == 0 || rest[index].level == 2).collect();
+    let starts: Vec<_> = (0..rest.len()).filter(|&index| index == 0 || rest[index].level == 2).collect();
     let shared = starts.len().div_ceil(MOST);
     let starts: Vec<_> = starts.into_iter().step_by(shared).collect();
     let ends = starts.iter().skip(1).copied().chain([rest.len()]);

@@ -64,9 +64,7 @@ fn answer(text: &str) -> Result<String, Refused> {
     match request.path.rsplit('/').next().unwrap_or_default() {
         "research" => as_json(&research::research(&request.get::<String>("notes")?)),
         "angle_options" => as_json(&angles::options(&request.get("research")?)),
-        "outline" => {
-            as_json(&outline::outline(&request.get::<String>("angle")?, request.get("research")?))
-        }
+        "outline" => as_json(&outline::outline(&request.get::<String>("angle")?, request.get("research")?)),
         "revise_outline" => {
             as_json(&revise::outline(request.get("outline")?, &request.get::<String>("feedback")?))
         }
@@ -84,9 +82,11 @@ fn answer(text: &str) -> Result<String, Refused> {
 impl Request<'_> {
     fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, Refused> {
         let input = self.inputs.iter().find(|input| input.name == name);
-        let input = input.ok_or_else(|| Refused(format!("`{}` came without its input `{name}`", self.path)))?;
-        serde_json::from_str(input.value.get())
-            .map_err(|error| Refused(format!("the input `{name}` of `{}` cannot be read: {error}", self.path)))
+        let input =
+            input.ok_or_else(|| Refused(format!("`{}` came without its input `{name}`", self.path)))?;
+        serde_json::from_str(input.value.get()).map_err(|error| {
+            Refused(format!("the input `{name}` of `{}` cannot be read: {error}", self.path))
+        })
     }
 }
 

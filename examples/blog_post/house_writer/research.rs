@@ -100,7 +100,8 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
 /// `[@key]`, `[^note]` and `doi:..`.
 fn citations(text: &str) -> impl Iterator<Item = &str> {
     let keyed = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(key, _)| key);
-    let keyed = keyed.filter(|key| key.len() > 1 && key.starts_with(['@', '^']) && !key.contains(char::is_whitespace));
+    let keyed = keyed
+        .filter(|key| key.len() > 1 && key.starts_with(['@', '^']) && !key.contains(char::is_whitespace));
     let doi = text.split_whitespace().filter_map(|word| {
         let word = word.trim_matches(|c: char| "()<>[].,;".contains(c));
         (word.len() > 4 && word.starts_with("doi:")).then_some(word)
@@ -139,7 +140,11 @@ mod tests {
         let topic = &packet.topics[0];
         assert_eq!(
             topic.claims,
-            ["Rust 1.0 came in 2015 ([blog](https://x.org/a?b=c)).", "`a ? b : c` is C", "It is so [@ada2020], see doi:10.1/x."]
+            [
+                "Rust 1.0 came in 2015 ([blog](https://x.org/a?b=c)).",
+                "`a ? b : c` is C",
+                "It is so [@ada2020], see doi:10.1/x."
+            ]
         );
         assert_eq!(topic.open_questions, ["Why then?", "ask Ada", "TODO: numbers"]);
         assert_eq!(packet.sources, ["https://x.org/a?b=c", "@ada2020", "doi:10.1/x"]);

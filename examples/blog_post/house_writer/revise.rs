@@ -52,7 +52,11 @@ fn split(body: &str) -> Vec<super::units::Part> {
 }
 
 fn wishes(feedback: &str) -> impl Iterator<Item = &str> {
-    feedback.split(['\n', ';']).flat_map(|line| line.split(". ")).map(|wish| wish.trim().trim_end_matches('.')).filter(|wish| !wish.is_empty())
+    feedback
+        .split(['\n', ';'])
+        .flat_map(|line| line.split(". "))
+        .map(|wish| wish.trim().trim_end_matches('.'))
+        .filter(|wish| !wish.is_empty())
 }
 
 fn reverse(plans: &mut [SectionPlan], wish: &str) -> bool {
@@ -112,7 +116,11 @@ fn place(plans: &mut [SectionPlan], wish: &str) -> bool {
 }
 
 fn size(plan: &SectionPlan) -> usize {
-    plan.topics.iter().flat_map(|topic| topic.claims.iter().chain(&topic.open_questions)).map(String::len).sum()
+    plan.topics
+        .iter()
+        .flat_map(|topic| topic.claims.iter().chain(&topic.open_questions))
+        .map(String::len)
+        .sum()
 }
 
 #[cfg(test)]

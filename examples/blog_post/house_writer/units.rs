@@ -16,7 +16,8 @@ pub(super) const STILL_OPEN: &str = "Still open: ";
 
 /// A claim or a block.
 pub(super) fn part(unit: &str) -> Part {
-    let is_block = unit.contains('\n') || super::markdown::is_row(unit) || super::markdown::is_definition(unit);
+    let is_block =
+        unit.contains('\n') || super::markdown::is_row(unit) || super::markdown::is_definition(unit);
     if is_block { Part::Block(unit.to_owned()) } else { Part::Paragraph(vec![unit.to_owned()]) }
 }
 
@@ -88,7 +89,11 @@ pub(super) fn read(text: &str) -> Vec<Part> {
 
 fn goes_on(line: &str) -> bool {
     use super::markdown::{fence, heading, is_definition, is_row};
-    !line.trim().is_empty() && fence(line).is_none() && !is_row(line) && !is_definition(line) && heading(line).is_none()
+    !line.trim().is_empty()
+        && fence(line).is_none()
+        && !is_row(line)
+        && !is_definition(line)
+        && heading(line).is_none()
 }
 
 fn unescaped(line: &str) -> String {
