@@ -7,6 +7,7 @@ mod compose;
 mod drive;
 mod error;
 mod executor;
+mod layout;
 pub mod ledger;
 mod program;
 mod runner;
@@ -20,7 +21,7 @@ pub use clock::Clock;
 pub use error::{AnswerError, DecideError, DriveError};
 pub use executor::{
     Answering, Completed, Deciding, Executor, ExecutorOptions, ExecutorOptionsBuilder, Needs, Outcome, Run,
-    Start,
+    Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};
 pub use runner::{

@@ -1,6 +1,7 @@
 //! The executor as programs see it: options, starting runs and waiting for them, and what people do to them.
 
 mod handle;
+mod layout;
 mod live;
 mod options;
 mod people;
@@ -8,6 +9,7 @@ mod run;
 mod start;
 
 pub use handle::Executor;
+pub use layout::run_layout;
 pub use options::{ExecutorOptions, ExecutorOptionsBuilder};
 pub use people::{Answering, Deciding};
 pub use run::{Completed, Needs, Outcome, Run};

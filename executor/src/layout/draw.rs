@@ -27,7 +27,7 @@ pub(super) fn with_state(line: &str, state: &str) -> String {
 }
 
 /// How many of them: `1 item`, `2 items`.
-pub(super) fn count(number: usize, of: &str) -> String {
+fn count(number: usize, of: &str) -> String {
     format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 

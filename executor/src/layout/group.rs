@@ -212,30 +212,37 @@ impl Fan {
 
 impl Round {
     pub(super) fn state(&self) -> State {
-        match self.frame.standing().unwrap_or(Standing::Done) {
-            Standing::Done => self.flow.clone(),
-            standing => standing.into(),
+        match self.frame.standing() {
+            None => self.flow.clone(),
+            Some(Standing::Done) if self.flow.standing == Standing::Done => self.flow.clone(),
+            Some(Standing::Done) => match self.flow.standing {
+                Standing::NotStarted => Standing::Begun.into(),
+                _ => Standing::Stopped.into(),
+            },
+            Some(standing) => standing.into(),
         }
     }
 }
 
 impl Loop {
     fn state(&self) -> State {
-        let last = self.rounds.last().map(Round::state);
-        match (last, &self.otherwise) {
-            (Some(last), _) if !self.used_up || last.standing != Standing::Done => match last.standing {
-                Standing::Done => State::new(Standing::Done, format!("done in round {}", self.rounds.len())),
+        let rounds = self.rounds.len();
+        for (before, round) in self.rounds.iter().enumerate() {
+            match round.state().standing {
+                Standing::Done => {}
                 // The rounds before it are something.
-                Standing::NotStarted if self.rounds.len() > 1 => Standing::Begun.into(),
-                standing => standing.into(),
-            },
-            (_, Some(otherwise)) => match otherwise.standing().unwrap_or(Standing::Done) {
-                Standing::Done => State::new(Standing::Done, "done, with its rounds used up"),
-                Standing::NotStarted => Standing::Begun.into(),
-                standing => standing.into(),
-            },
-            (Some(_), None) => failed(FailureClass::RoundsUsedUp),
-            (None, None) => Standing::NotStarted.into(),
+                Standing::NotStarted if before > 0 => return Standing::Begun.into(),
+                standing => return standing.into(),
+            }
+        }
+        if !self.used_up {
+            return State::new(Standing::Done, format!("done in round {rounds}"));
+        }
+        let Some(otherwise) = &self.otherwise else { return failed(FailureClass::RoundsUsedUp) };
+        match otherwise.standing().unwrap_or(Standing::Done) {
+            Standing::Done => State::new(Standing::Done, "done, with its rounds used up"),
+            Standing::NotStarted => Standing::Begun.into(),
+            standing => standing.into(),
         }
     }
 }
@@ -269,7 +276,7 @@ impl Review {
             None => match last.question.standing {
                 Standing::NotStarted if self.turns.len() > 1 => Standing::Begun.into(),
                 Standing::Waiting => State::new(Standing::Waiting, format!("waiting for an answer{round}")),
-                standing => standing.into(),
+                _ => last.question.clone(),
             },
         }
     }

@@ -1,7 +1,7 @@
 //! What stands below a run's tree: recorded steps that today's plan does not have, and what people have to decide.
 
 use super::{
-    draw::{count, with_state},
+    draw::with_state,
     standing::Standing,
     unroll::Unroll,
 };
@@ -36,14 +36,14 @@ fn unknown(run: &Unroll<'_>) -> Result<Vec<Drawing>, DriveError> {
         let Some((pattern, kind)) = run.run.steps.get(step.0 as usize) else { continue };
         if run.run.dropped.contains(&step) {
             let line = format!("{pattern}: {kind}");
-            lines.push(Drawing::leaf(with_state(&line, &format!("{}, dropped", count(cells.len(), "copie")))));
+            lines.push(Drawing::leaf(with_state(&line, &format!("{}, dropped", copies(cells.len())))));
             continue;
         }
         let states = cells.iter().map(|(at, cell)| Ok((*at, run.cell(cell)?)));
         let states = states.collect::<Result<Vec<_>, DriveError>>()?;
         if states.len() > MANY {
             let counts = Standing::counts(states.iter().map(|(_, state)| state.standing));
-            let state = format!("{} copies: {counts}", states.len());
+            let state = format!("{}: {counts}", copies(states.len()));
             lines.push(Drawing::leaf(with_state(&format!("{pattern}: {kind}"), &state)));
         } else {
             lines.extend(states.into_iter().map(|(at, state)| {
@@ -64,4 +64,8 @@ fn need(need: &Need) -> Option<String> {
         _ => String::new(),
     };
     Some(format!("{}: {}{copies}", need.path, need.title))
+}
+
+fn copies(number: usize) -> String {
+    if number == 1 { "1 copy".to_owned() } else { format!("{number} copies") }
 }
