@@ -187,7 +187,7 @@ fn judge(ended: Ended, path: &str, who: &str, limit: usize) -> Result<AgentReply
 fn how(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exited with {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, Some(number)) => format!("was ended by kill -{number}"),
         (None, None) => "ended".to_owned(),
     }
 }

@@ -1,0 +1,95 @@
+//! The README shows what there is: its first plan compiles as it stands there, and draws what stands below it.
+
+use hermes_workflows::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+struct Research {
+    claims: Vec<String>,
+}
+
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+struct Section {
+    slug: String,
+    title: String,
+}
+
+#[rustfmt::skip]
+fn blog_post(topic: Step<String>) -> Step<String> {
+    let research = agent("research").input("topic", topic)
+        .prompt("Research this topic and return claims, sources and open questions.").returns::<Research>();
+    let outline = agent("outline").input("research", research)
+        .prompt("Draft a section outline.").returns::<Vec<Section>>();
+    let outline = review("review_outline", outline)
+        .revise(|outline, feedback| agent("revise_outline").input("outline", outline).input("feedback", feedback)
+            .prompt("Revise the outline to answer the feedback.").returns())
+        .max_rounds(5).approved();
+    let drafts = parallel_each("draft_sections", outline, |section| {
+        agent("draft").input("section", section).input("research", research)
+            .prompt_with(|section, research| format!("Draft “{}” from {} claims.", section.title, research.claims.len()))
+            .text()
+    }).key_by(|section| section.slug.clone()).limit(4).all();
+    agent("assemble").input("sections", drafts).prompt("Assemble the sections into one post.").text()
+}
+
+/// Compiled, and not run: it would call an agent.
+#[rustfmt::skip]
+async fn running(plan: Plan<String, String>, topic: String, id: RunId) -> Result<(), Box<dyn std::error::Error>> {
+let executor = Executor::builder()
+    .ledger(Ledger::open("runs.redb")?)
+    .runner(Subprocess::new("my-agent"))          // who performs agent calls
+    .concurrency(16)
+    .build();
+let run = executor.start(&plan, topic).id("post-42").await?;     // durable when it returns; the same id is the same run
+match run.outcome().await? {
+    Outcome::Completed(done) => println!("{}", done.value),      // a String, typed
+    Outcome::Waiting(needs) => for need in needs.list {          // questions are open, each with its title and schema
+        executor.answer(&id, &need, &serde_json::json!({ "decision": "approve" })).await?;
+    },
+    Outcome::Parked(needs) => for need in needs.list {           // something must be decided before anything is spent
+        executor.decide(&id, &need, Decision::Rerun).await?;
+    },
+    Outcome::Failed(failure) => eprintln!("{failure}"),          // what, where, why; executor.retry(&plan, "post-42") goes on
+    Outcome::Cancelled(by) => eprintln!("cancelled by {by:?}"),
+}
+Ok(())
+}
+
+/// The `number`th block of this language in the README.
+fn block(language: &str, number: usize) -> String {
+    let readme = include_str!("../README.md");
+    let opening = format!("```{language}\n");
+    let (_, block) = readme.match_indices(&opening).nth(number).map(|(at, _)| readme.split_at(at)).unwrap();
+    block.strip_prefix(&opening).unwrap().split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn its_first_plan_is_the_one_compiled_here() {
+    let block = block("rust", 0);
+    let (function, _) = block.split_once("\n\n").unwrap();
+    assert!(include_str!("readme.rs").contains(function), "{function}");
+    assert!(function.starts_with("fn blog_post"));
+}
+
+#[test]
+fn its_way_to_run_a_plan_is_the_one_compiled_here() {
+    assert!(include_str!("readme.rs").contains(&block("rust", 1)));
+    // Named, so that it is compiled.
+    let _ = running;
+}
+
+#[test]
+fn its_first_drawing_is_the_one_of_that_plan() {
+    let plan = Plan::new("blog-post", blog_post).unwrap();
+    assert_eq!(block("text", 0), format!("{}\n", plan.layout()));
+}
+
+#[test]
+fn its_commands_are_those_of_the_ci_script() {
+    let commands = block("sh", 0);
+    let test = commands.lines().find(|line| line.starts_with("cargo test")).unwrap();
+    let test = test.split('#').next().unwrap().trim();
+    assert!(include_str!("../.ci/run").lines().any(|line| line == test), "{test}");
+    assert_eq!(commands.lines().count(), 2);
+}
