@@ -284,7 +284,7 @@ fn killed_anywhere_the_same_command_finishes_the_same_post() {
 fn a_notes_file_of_20_mb_simply_works() {
     let mut notes = String::from("# Large\n\nThe first claim stands here.\n");
     for section in 0..20 {
-        notes.push_str(&format!("\n## Part {section}\n\n"));
+        notes.extend(["\n## Part ", &section.to_string(), "\n\n"]);
         let line = format!("- Claim of part {section}: {}.\n", "word ".repeat(200));
         while notes.len() < (section + 1) << 20 {
             notes.push_str(&line);

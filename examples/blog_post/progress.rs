@@ -36,7 +36,7 @@ fn show(seen: &Seen) {
             }
         }
         Seen::Lagged(missed) => {
-            line(&format!("({missed} events went by too fast to show; the ledger has them)"))
+            line(&format!("({missed} events went by too fast to show; the ledger has them)"));
         }
     }
 }

@@ -1,4 +1,5 @@
 //! `Scripted` and `FnRunner`, driven by a real executor.
+#![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
 
 mod support;
 
@@ -18,7 +19,7 @@ fn over(runner: impl Runner + 'static) -> Executor {
 fn each() -> Plan<Vec<String>, Vec<Result<String, Failure>>> {
     Plan::new("each", |items: Step<Vec<String>>| {
         parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text())
-            .key_by(|item| item.clone())
+            .key_by(String::clone)
             .results()
     })
     .unwrap()

@@ -1,4 +1,5 @@
 //! `Subprocess` with real children: what is sent, what an answer is worth, and that nothing of a call outlives it.
+#![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
 
 mod support;
 
