@@ -27,7 +27,7 @@ impl Driver {
         let node = program.graph.node(at.node);
         match &node.kind {
             Kind::Agent(agent) => self.begin_agent(at, node, agent),
-            Kind::Step(step) => self.begin_step(at, node, step),
+            Kind::Step(step) => self.begin_step(at, step),
             _ => {}
         }
     }
@@ -99,12 +99,12 @@ impl Driver {
         });
     }
 
-    fn begin_step(&mut self, at: At, node: &Node, step: &LocalStep) {
+    fn begin_step(&mut self, at: At, step: &LocalStep) {
         let Some(state) = self.walk.call_mut(at) else { return };
         let values = std::mem::take(&mut state.inputs);
         let cancel = self.token(at);
         let messages = self.messages.clone();
-        let place = node.at;
+        let place = step.at;
         let end = |result| match result {
             Ok(value) => CallEnd::Done(value, None),
             Err(failure) => CallEnd::Failed { failure, may_have_acted: true },

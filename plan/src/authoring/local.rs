@@ -70,6 +70,7 @@ impl<I: Inputs> StepBuilder<I> {
         let schema = leaf.schema::<T>();
         let local = LocalStep {
             call: call(schema.clone()),
+            at: Location::caller(),
             timeout: leaf.timeout,
             effect: leaf.effect.unwrap_or(Effect::Pure),
             version: leaf.version,

@@ -176,6 +176,8 @@ pub enum Call {
 pub struct LocalStep {
     /// The author's closure.
     pub call: Call,
+    /// Where it stands.
+    pub at: Location,
     /// Decodes its one value as the author's type today and hands it back; the error says why it cannot.
     pub check: ComputeFn,
     /// The longest it may take.

@@ -167,6 +167,7 @@ impl Sketch {
     pub(super) fn step(&mut self, name: &str, inputs: &[NodeId], label: &str) -> NodeId {
         let step = LocalStep {
             call: Call::Blocking(nothing()),
+            at: Location::caller(),
             check: nothing(),
             timeout: None,
             effect: Effect::Pure,
