@@ -7,7 +7,10 @@ use hermes_workflows::{
     executor::{BoxFuture, CallWatch, RunnerIdentity},
     prelude::*,
 };
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 use support::*;
 use tokio::sync::Barrier;
 
@@ -331,6 +334,48 @@ async fn a_step_that_passes_its_timeout_has_failed() {
     let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).build();
     let failure = start(&executor, &plan, 1).await.failed();
     assert_eq!((failure.class, failure.path.as_str()), (FailureClass::TimedOut, "slow"));
+}
+
+#[tokio::test]
+async fn a_thread_past_its_timeout_keeps_its_permit_until_it_returns() {
+    let returned = Arc::new(AtomicBool::new(false));
+    let (release, released) = std::sync::mpsc::channel();
+    let released = Mutex::new(released);
+    let plan = Plan::new("p", {
+        let returned = Arc::clone(&returned);
+        move |x: Step<u32>| {
+            let released = Arc::new(released);
+            parallel("each", ["slow", "next"], move |which| {
+                let (returned, released) = (Arc::clone(&returned), Arc::clone(&released));
+                if which == "slow" {
+                    step("slow").input("x", x).timeout(Duration::from_millis(1)).run(move |_| {
+                        released.lock().unwrap().recv().unwrap();
+                        returned.swap(true, Ordering::SeqCst)
+                    })
+                } else {
+                    step("next").input("x", x).run(move |_| returned.load(Ordering::SeqCst))
+                }
+            })
+            .options()
+        }
+    })
+    .unwrap();
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).concurrency(1).build();
+    let mut watch = executor.watch();
+    let run = tokio::spawn({
+        let (executor, plan) = (executor.clone(), plan.clone());
+        async move { start(&executor, &plan, 1).await }
+    });
+    loop {
+        match watch.next().await {
+            Some(Seen::Event(event)) if event.kind == Kind::Failed => break,
+            Some(_) => {}
+            None => panic!("nothing failed"),
+        }
+    }
+    release.send(()).unwrap();
+    let (value, _) = run.await.unwrap().completed();
+    assert_eq!(value, [None, Some(true)]);
 }
 
 #[tokio::test]

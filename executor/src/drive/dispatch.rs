@@ -119,8 +119,14 @@ impl Driver {
             }
             (Call::Blocking(run), timeout) => {
                 let run = Arc::clone(run);
+                // A thread cannot be stopped: it keeps its permit until it returns, also past its timeout.
+                let permit = self.permits.remove(&at);
                 tokio::spawn(async move {
-                    let call = tokio::task::spawn_blocking(move || guarded(place, || run(&values)));
+                    let call = tokio::task::spawn_blocking(move || {
+                        let result = guarded(place, || run(&values));
+                        drop(permit);
+                        result
+                    });
                     let result = match bounded(call, timeout, &cancel, Duration::ZERO).await {
                         Ok(Ok(result)) => result,
                         Ok(Err(error)) => Err(Failure::new(FailureClass::Panicked, error.to_string())),

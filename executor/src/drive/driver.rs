@@ -71,7 +71,7 @@ pub(super) struct Driver {
     /// What follows from appends that are not durable yet, in order.
     pending: VecDeque<Vec<(Then, Option<RunEvent>)>>,
     pending_rows: usize,
-    permits: BTreeMap<At, OwnedSemaphorePermit>,
+    pub(super) permits: BTreeMap<At, OwnedSemaphorePermit>,
     pub(super) tokens: BTreeMap<At, CancellationToken>,
     pub(super) cancelled: Option<Actor>,
     cancel_done: Vec<oneshot::Sender<()>>,
