@@ -150,6 +150,48 @@ async fn failing_fast_cancels_running_siblings_but_never_an_unsafe_one() {
 }
 
 #[tokio::test]
+async fn the_failure_is_the_step_that_failed_and_not_what_was_left_undone_for_it() {
+    // `ask` succeeds after `bad` has failed: `tell` never starts, and comes first in the plan.
+    let chain = |topic: Step<String>| {
+        let asked = agent("ask").input("topic", topic).prompt("Go.").effect(Unsafe).text();
+        agent("tell").input("asked", asked).prompt("Go.").text()
+    };
+    let fan = Plan::new("fan", move |topic: Step<String>| {
+        parallel("both", ["chain", "bad"], |key| match key {
+            "chain" => chain(topic),
+            _ => agent("bad").input("topic", topic).prompt("Go.").text(),
+        })
+        .all()
+    })
+    .unwrap();
+    let frame = Plan::new("frame", move |topic: Step<String>| {
+        let group = parallel("group", ["chain"], |_| chain(topic)).all();
+        join((group, agent("bad").input("topic", topic).prompt("Go.").text()))
+    })
+    .unwrap();
+    let runner = || {
+        let both = Arc::new(Barrier::new(2));
+        FnRunner::new(move |call: AgentCall| {
+            let both = Arc::clone(&both);
+            async move {
+                both.wait().await;
+                if call.path.ends_with("bad") {
+                    return Err(RunnerError::new(RunnerErrorKind::Failed, "no luck"));
+                }
+                for _ in 0..1000 {
+                    tokio::task::yield_now().await;
+                }
+                Ok(AgentReply::text(call.path))
+            }
+        })
+    };
+    let failure = start(&Store::new().executor(runner()), &fan, "t".to_owned()).await.failed();
+    assert_eq!((failure.path.as_str(), failure.class), ("both[bad]/bad", FailureClass::RunnerError));
+    let failure = start(&Store::new().executor(runner()), &frame, "t".to_owned()).await.failed();
+    assert_eq!((failure.path.as_str(), failure.class), ("bad", FailureClass::RunnerError));
+}
+
+#[tokio::test]
 async fn what_runs_beside_a_failure_is_let_finish_and_nothing_new_starts() {
     let plan = Plan::new("p", |topic: Step<String>| {
         let bad = agent("bad").input("topic", topic).prompt("Go.").text();
@@ -394,4 +436,30 @@ async fn order_without_data_is_kept() {
     let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).build();
     start(&executor, &plan, "t".to_owned()).await.completed();
     assert_eq!(*order.lock().unwrap(), ["first", "second"]);
+}
+
+#[tokio::test]
+async fn an_item_that_fails_otherwise_when_it_is_retried_runs_what_is_below_it_again() {
+    let plan = Plan::new("p", |list: Step<Vec<u32>>| {
+        let each =
+            parallel_each("each", list, |item| agent("a").input("item", item).prompt("Go.").text()).results();
+        agent("end").input("each", each).prompt("End.").text()
+    })
+    .unwrap();
+    let (store, calls) = (Store::new(), Calls::default());
+    let runner = || {
+        let calls = calls.clone();
+        FnRunner::sync(move |call| {
+            let number = calls.add();
+            if call.path == "each[1]/a" {
+                return Err(RunnerError::new(RunnerErrorKind::Failed, format!("failure {number}")));
+            }
+            Ok(AgentReply::text(format!("answer {number}")))
+        })
+    };
+    start(&store.executor(runner()), &plan, items(2)).await.completed();
+    assert_eq!(calls.count(), 3);
+    let (value, counts) = retry(&store.executor(runner()), &plan).await.completed();
+    assert_eq!((value.as_str(), counts.calls, calls.count()), ("answer 5", 2, 5));
+    resume(&store.replayer(), &plan).await.completed();
 }

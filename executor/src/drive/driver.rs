@@ -343,8 +343,8 @@ impl Driver {
                 self.close(end, value.digest())?;
                 Ok(Some(Ending::Completed(value)))
             }
-            Some(Err(failure)) if !self.walk.undecided() => {
-                let failure = Failure::clone(&failure);
+            Some(Err(fault)) if !self.walk.undecided() => {
+                let failure = Failure::clone(&fault.failure);
                 self.close(EndKind::Failed { failure: failure.clone() }, Digest::ZERO)?;
                 Ok(Some(Ending::Failed(failure)))
             }

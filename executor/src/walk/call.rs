@@ -2,7 +2,7 @@
 
 use super::{
     emit::{Outcome, Then},
-    frame::{At, Slot},
+    frame::{At, Fault, Slot},
     request::raw,
     state::Walk,
 };
@@ -190,7 +190,7 @@ impl Walk {
             CallEnd::Failed { failure, may_have_acted } => {
                 let failure = failure.at(|| path);
                 let event = Event::Failed(Failed { failure: failure.clone(), may_have_acted, request });
-                let outcome = Outcome::Failed(Arc::new(failure));
+                let outcome = Outcome::Failed(Fault { failure: Arc::new(failure), caused });
                 self.emit(address, generation, print, Digest::ZERO, &event, Then::Settle(at, outcome));
                 // Nothing new starts from here on, though the failure is not durable yet.
                 self.frame_failed(at.frame);
@@ -206,9 +206,9 @@ impl Walk {
                 self.counts.ok += 1;
                 self.settle(at, Slot::Done(value, caused));
             }
-            Outcome::Failed(failure) => {
+            Outcome::Failed(fault) => {
                 self.counts.failed += 1;
-                self.settle(at, Slot::Failed(failure));
+                self.settle(at, Slot::Failed(fault));
             }
         }
         // What it sets free comes first: an item keeps its place from one call to the next.

@@ -1,14 +1,15 @@
 //! What the walk asks to be written, and what follows once it is durable.
 
-use super::{frame::At, state::Walk};
+use super::{
+    frame::{At, Fault},
+    state::Walk,
+};
 use hermes_core::{
     digest::Digest,
-    failure::Failure,
     ids::{Address, Seq},
     journal::{Event, Record},
     value::Val,
 };
-use std::sync::Arc;
 
 /// A record to be written.
 pub(crate) struct Emit {
@@ -33,7 +34,7 @@ pub(crate) enum Then {
 /// A recorded outcome.
 pub(crate) enum Outcome {
     Done(Val, bool),
-    Failed(Arc<Failure>),
+    Failed(Fault),
 }
 
 impl Walk {

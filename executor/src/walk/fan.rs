@@ -2,18 +2,14 @@
 
 use super::{
     conflict::Conflict,
-    frame::{At, Fan, Group, ItemKeys, Slot},
+    frame::{At, Fan, FrameResult, Group, ItemKeys, Slot},
     freeze::Freeze,
+    ready::telling,
     replay::decision_digest,
     state::Walk,
     unroll::Decision,
 };
-use hermes_core::{
-    failure::{Failure, FailureClass},
-    ids::ScopeNo,
-    request::Field,
-    value::Val,
-};
+use hermes_core::{ids::ScopeNo, request::Field, value::Val};
 use hermes_plan::graph::{BodyId, FanMode, Kind};
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -167,7 +163,7 @@ impl Walk {
         }
     }
 
-    pub(super) fn item_ended(&mut self, at: At, index: u32, outcome: Result<(Val, bool), Arc<Failure>>) {
+    pub(super) fn item_ended(&mut self, at: At, index: u32, outcome: FrameResult) {
         let Some(fan) = self.fan_mut(at) else { return };
         fan.results[index as usize] = Some(outcome);
         fan.open -= 1;
@@ -196,7 +192,7 @@ impl Walk {
         let results = std::mem::take(&mut fan.results);
         let keys = fan.keys.clone();
         let mut caused = fan.caused;
-        let mut first: Option<Arc<Failure>> = None;
+        let mut first = None;
         let mut values = Vec::with_capacity(results.len());
         for result in results.into_iter().flatten() {
             match (result, mode) {
@@ -207,22 +203,22 @@ impl Walk {
                         FanMode::FailFast | FanMode::Null => value,
                     });
                 }
-                (Err(failure), FanMode::FailFast) => {
-                    // The failure that came first says more than the cancellations that followed from it.
-                    let better = first.as_ref().is_none_or(|first| first.class == FailureClass::Cancelled);
-                    if better && (first.is_none() || failure.class != FailureClass::Cancelled) {
-                        first = Some(failure);
+                (Err(fault), FanMode::FailFast) => first = telling(first, fault),
+                (Err(fault), FanMode::Collect) => {
+                    caused |= fault.caused;
+                    match Val::encode(&*fault.failure) {
+                        Ok(value) => values.push(Val::variant("Err", value)),
+                        Err(error) => self.break_off(error),
                     }
                 }
-                (Err(failure), FanMode::Collect) => match Val::encode(&*failure) {
-                    Ok(value) => values.push(Val::variant("Err", value)),
-                    Err(error) => self.break_off(error),
-                },
-                (Err(_), FanMode::Null) => values.push(Val::null()),
+                (Err(fault), FanMode::Null) => {
+                    caused |= fault.caused;
+                    values.push(Val::null());
+                }
             }
         }
         let slot = match first {
-            Some(failure) => Slot::Failed(failure),
+            Some(fault) => Slot::Failed(fault),
             None => Slot::Done(Val::list(values), caused),
         };
         if self.program.inherited[at.node.0 as usize] {

@@ -80,7 +80,7 @@ pub(crate) enum Slot {
     /// Has a value; whether an open cause lies at or above it.
     Done(Val, bool),
     /// Failed.
-    Failed(Arc<Failure>),
+    Failed(Fault),
     /// Will not start: something it needs, or its frame, has failed.
     Skipped,
 }
@@ -89,6 +89,13 @@ impl Slot {
     pub(crate) fn settled(&self) -> bool {
         matches!(self, Self::Done(..) | Self::Failed(_) | Self::Skipped)
     }
+}
+
+/// Why a copy failed, and whether an open cause lies at or above it: what is made of the failure may then change too.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) failure: Arc<Failure>,
+    pub(crate) caused: bool,
 }
 
 /// A group that has begun.
@@ -128,7 +135,7 @@ pub(crate) struct Fan {
     pub(crate) keys: ItemKeys,
     /// The items of the current stage, until they are opened.
     pub(crate) items: Vec<Val>,
-    pub(crate) results: Vec<Option<ItemResult>>,
+    pub(crate) results: Vec<Option<FrameResult>>,
     /// Items of the current stage that have not ended.
     pub(crate) open: u32,
     /// The current stage, from 0.
@@ -143,8 +150,8 @@ pub(crate) struct Fan {
     pub(crate) tripped: bool,
 }
 
-/// What came of an item.
-pub(crate) type ItemResult = Result<(Val, bool), Arc<Failure>>;
+/// What came of a frame: its value and whether an open cause lies at or above it, or why it failed.
+pub(crate) type FrameResult = Result<(Val, bool), Fault>;
 
 /// A loop.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Readiness: which steps can go, and what a settled step sets free.
 
 use super::{
-    frame::{At, FrameId, Slot},
+    frame::{At, Fault, FrameId, FrameResult, Slot},
     guard::guarded,
     state::{Walk, Work},
 };
@@ -13,14 +13,27 @@ use hermes_core::{
 use hermes_plan::graph::{FanMode, Kind, NodeId};
 use std::sync::Arc;
 
+/// Of the failures in one frame or group, the one that tells why it failed: the first that is not merely what another
+/// brought about.
+pub(super) fn telling(first: Option<Fault>, next: Fault) -> Option<Fault> {
+    let rank = |fault: &Fault| match fault.failure.class {
+        FailureClass::DependencyFailed => 2,
+        FailureClass::Cancelled => 1,
+        _ => 0,
+    };
+    let caused = next.caused || first.as_ref().is_some_and(|first| first.caused);
+    let fault = first.filter(|first| rank(first) <= rank(&next)).unwrap_or(next);
+    Some(Fault { caused, ..fault })
+}
+
 impl Walk {
     /// Looks at a step all of whose needs have settled.
     pub(super) fn look(&mut self, at: At) {
         if !matches!(self.slot(at), Slot::Waiting(_)) {
             return;
         }
-        if let Some(failure) = self.derived_failure(at) {
-            return self.settle(at, Slot::Failed(failure));
+        if let Some(fault) = self.derived_failure(at) {
+            return self.settle(at, Slot::Failed(fault));
         }
         if !self.needs_succeeded(at) {
             return self.skip(at);
@@ -33,7 +46,9 @@ impl Walk {
                 let location = self.node(at.node).at;
                 let slot = match guarded(location, || (derived.compute)(&values)) {
                     Ok(value) => Slot::Done(value, caused),
-                    Err(failure) => Slot::Failed(Arc::new(failure.located(location))),
+                    Err(failure) => {
+                        Slot::Failed(Fault { failure: Arc::new(failure.located(location)), caused })
+                    }
                 };
                 self.settle(at, slot);
             }
@@ -55,17 +70,18 @@ impl Walk {
     }
 
     /// A derived value that could not be computed fails the step that needed it, not itself.
-    fn derived_failure(&self, at: At) -> Option<Arc<Failure>> {
+    fn derived_failure(&self, at: At) -> Option<Fault> {
         self.program.deps[at.node.0 as usize].iter().find_map(|dep| {
             let source = self.seen_from(at.frame, *dep);
             match (self.slot(source), &self.node(*dep).kind) {
-                (Slot::Failed(failure), Kind::Derived(_))
+                (Slot::Failed(fault), Kind::Derived(_))
                     if matches!(self.node(at.node).kind, Kind::Derived(_)) =>
                 {
-                    Some(Arc::clone(failure))
+                    Some(fault.clone())
                 }
-                (Slot::Failed(failure), Kind::Derived(_)) => {
-                    Some(Arc::new(Failure::clone(failure).at(|| self.path(at).to_string())))
+                (Slot::Failed(fault), Kind::Derived(_)) => {
+                    let failure = Failure::clone(&fault.failure).at(|| self.path(at).to_string());
+                    Some(Fault { failure: Arc::new(failure), caused: fault.caused })
                 }
                 _ => None,
             }
@@ -120,7 +136,8 @@ impl Walk {
     pub(super) fn fail_unrecorded(&mut self, at: At, failure: Failure) {
         let failure = failure.at(|| self.path(at).to_string());
         self.counts.failed += 1;
-        self.settle(at, Slot::Failed(Arc::new(failure)));
+        let (_, caused) = self.inputs(at);
+        self.settle(at, Slot::Failed(Fault { failure: Arc::new(failure), caused }));
     }
 
     /// Holds a step back while the walk only checks. True when it did.
@@ -228,14 +245,14 @@ impl Walk {
     }
 
     /// What a frame all of whose steps have settled yields.
-    pub(super) fn frame_outcome(&self, id: FrameId) -> Result<(Val, bool), Arc<Failure>> {
+    pub(super) fn frame_outcome(&self, id: FrameId) -> FrameResult {
         let frame = self.frame(id);
         let plan = self.program.graph.body(frame.body);
-        let mut skipped = None;
+        let (mut failed, mut skipped) = (None, None);
         for (node, slot) in plan.nodes.iter().zip(&frame.slots) {
             match slot {
-                Slot::Failed(failure) if !matches!(self.node(*node).kind, Kind::Derived(_)) => {
-                    return Err(Arc::clone(failure));
+                Slot::Failed(fault) if !matches!(self.node(*node).kind, Kind::Derived(_)) => {
+                    failed = telling(failed, fault.clone());
                 }
                 Slot::Skipped if !matches!(self.node(*node).kind, Kind::Placeholder(_)) => {
                     skipped = skipped.or(Some(*node));
@@ -243,17 +260,21 @@ impl Walk {
                 _ => {}
             }
         }
+        if let Some(fault) = failed {
+            return Err(fault);
+        }
         let result = self.seen_from(id, plan.result);
         match self.slot(result) {
             Slot::Done(value, caused) if skipped.is_none() => Ok((value.clone(), *caused || frame.caused)),
-            Slot::Failed(failure) => {
-                Err(Arc::new(Failure::clone(failure).at(|| self.path(result).to_string())))
+            Slot::Failed(fault) => {
+                let failure = Failure::clone(&fault.failure).at(|| self.path(result).to_string());
+                Err(Fault { failure: Arc::new(failure), caused: fault.caused })
             }
             _ => {
                 let at = skipped.map_or(result, |node| At { frame: id, node });
                 let failure =
                     Failure::new(FailureClass::DependencyFailed, "").at(|| self.path(at).to_string());
-                Err(Arc::new(failure))
+                Err(Fault { failure: Arc::new(failure), caused: frame.caused })
             }
         }
     }

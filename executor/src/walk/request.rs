@@ -3,7 +3,7 @@
 use super::{
     conflict::Conflict,
     emit::Then,
-    frame::{At, Slot},
+    frame::{At, Fault, Slot},
     guard::guarded,
     replay::{Doubt, Now, Verdict, judge},
     state::Walk,
@@ -172,7 +172,7 @@ impl Walk {
         };
         match judge(&cell, now) {
             Verdict::Reuse => self.reuse(at, &cell, caused),
-            Verdict::ReuseFailure => self.reuse_failure(at, &cell),
+            Verdict::ReuseFailure => self.reuse_failure(at, &cell, caused),
             Verdict::Conflict => {
                 let not_kept = self.not_kept(at, &cell).err();
                 self.conflict(Conflict {
@@ -220,7 +220,7 @@ impl Walk {
         self.settle(at, Slot::Done(value, caused));
     }
 
-    fn reuse_failure(&mut self, at: At, cell: &Cell) {
+    fn reuse_failure(&mut self, at: At, cell: &Cell, caused: bool) {
         let failure = self.lookup.record(cell.outcome).and_then(|record| {
             match record.event().map_err(|error| error.to_string())? {
                 Event::Failed(failed) => Ok(failed.failure),
@@ -231,7 +231,7 @@ impl Walk {
             Ok(failure) => {
                 self.counts.reused += 1;
                 self.counts.failed += 1;
-                self.settle(at, Slot::Failed(Arc::new(failure)));
+                self.settle(at, Slot::Failed(Fault { failure: Arc::new(failure), caused }));
             }
             Err(why) => self.break_off(why),
         }

@@ -7,12 +7,11 @@ use super::{
     call::CallState,
     conflict::{Conflict, Doubtful},
     emit::{Emit, Then},
-    frame::{At, Fan, Frame, FrameId, Group, Hold, Slot},
+    frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Slot},
 };
 use crate::program::{Program, RESULT};
 use hermes_core::{
     digest::Digest,
-    failure::Failure,
     fold::RunState,
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::{Event, Named, Record},
@@ -102,7 +101,7 @@ pub(crate) struct Walk {
     pub(super) cancels: Vec<At>,
     pub(super) next_scope: u32,
     pub(super) counts: Counts,
-    pub(super) end: Option<Result<(Val, bool), Arc<Failure>>>,
+    pub(super) end: Option<FrameResult>,
     /// What made it impossible to go on reading the journal.
     pub(super) broken: Option<String>,
     /// Plan steps that were never recorded and are not in the journal's table yet.
@@ -208,7 +207,7 @@ impl Walk {
     }
 
     /// How the plan ended, once it has.
-    pub(crate) fn end(&self) -> Option<&Result<(Val, bool), Arc<Failure>>> {
+    pub(crate) fn end(&self) -> Option<&FrameResult> {
         self.end.as_ref()
     }
 

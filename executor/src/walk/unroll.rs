@@ -96,7 +96,7 @@ impl Walk {
             (Group::Arm, Ok((value, caused))) => self.settle(group, Slot::Done(value, caused)),
             (Group::Loop(_), Ok(flow)) => self.round_ended(group, flow),
             (Group::Review(_), Ok(value)) => self.revised(group, value),
-            (_, Err(failure)) => self.settle(group, Slot::Failed(failure)),
+            (_, Err(fault)) => self.settle(group, Slot::Failed(fault)),
         }
     }
 }
