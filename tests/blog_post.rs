@@ -1,30 +1,14 @@
 //! The main job, as a user runs it: the built example, on real files, in a process of its own.
 
+mod support;
+
 use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
+use support::example;
 use tempfile::TempDir;
-
-/// The built example, in the folder beside the tests'. It is built with them, unless only this test is asked for.
-fn program() -> PathBuf {
-    static BUILT: std::sync::Once = std::sync::Once::new();
-    let mut path = std::env::current_exe().unwrap();
-    path.pop();
-    if path.ends_with("deps") {
-        path.pop();
-    }
-    let program = path.join("examples").join("blog_post");
-    BUILT.call_once(|| {
-        if !program.exists() {
-            let status =
-                Command::new(env!("CARGO")).args(["build", "--example", "blog_post"]).status().unwrap();
-            assert!(status.success() && program.exists(), "{} cannot be built", program.display());
-        }
-    });
-    program
-}
 
 struct Desk {
     directory: TempDir,
@@ -42,7 +26,7 @@ impl Desk {
     }
 
     fn command(&self, options: &[&str]) -> Command {
-        let mut command = Command::new(program());
+        let mut command = Command::new(example("blog_post"));
         command.arg(self.path("notes.md")).arg("--ledger").arg(self.path("runs.redb"));
         command.arg("--out").arg(self.path("post.md")).args(options).stdin(Stdio::null());
         command
@@ -152,7 +136,10 @@ fn each_post_holds_every_heading_and_claim_of_its_own_notes_and_none_of_others()
 #[test]
 fn it_prints_a_line_a_step_and_ends_with_what_it_reused() {
     let desk = Desk::new(tides().notes);
-    let first = desk.run(&["--yes"]).exits(0).says("runs.redb").says("post.md").says("plan blog-post");
+    let first = desk.run(&["--yes"]).exits(0).says("runs.redb").says("post.md");
+    // The run's drawing, unrolled.
+    let drawn = first.says("run of plan blog-post(input: string) -> string · completed");
+    let first = drawn.says("[spring-tides] draft_section: agent(item) -> SectionDraft · done");
     for path in ["research", "outline", "draft_sections[", "polish["] {
         assert!(first.out.lines().any(|line| line.contains(path)), "no line for {path}:\n{}", first.out);
     }
@@ -237,7 +224,7 @@ fn notes_that_cannot_be_read_are_refused_before_anything_is_made() {
     fs::remove_file(desk.path("notes.md")).unwrap();
     let ran = desk.run(&["--yes"]);
     assert!(ran.code == 2 && ran.err.contains("notes.md"), "{ran:?}");
-    assert_eq!(Ran::of(&Command::new(program()).arg("--nonsense").output().unwrap()).code, 2);
+    assert_eq!(Ran::of(&Command::new(example("blog_post")).arg("--nonsense").output().unwrap()).code, 2);
 }
 
 #[test]

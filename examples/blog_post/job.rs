@@ -10,7 +10,7 @@ use crate::{
     screen::line,
 };
 use hermes_workflows::{
-    executor::{DecideError, DriveError, LedgerError, Watch},
+    executor::{DecideError, DriveError, LedgerError, Watch, run_layout},
     prelude::*,
 };
 use std::{
@@ -174,7 +174,7 @@ impl Job<'_> {
 
     /// The layout of the run, unrolled.
     fn layout(&self) -> Result<String, Trouble> {
-        Ok(self.plan.layout().text())
+        Ok(run_layout(self.executor, self.plan, self.id)?)
     }
 }
 

@@ -9,8 +9,9 @@ use hermes_workflows::{
 };
 use std::{
     path::{Path, PathBuf},
+    process::Command,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -191,4 +192,22 @@ pub(crate) async fn decide_all(executor: &Executor, decision: Decision) {
 /// A scripted runner is used by most tests through this name.
 pub(crate) fn scripted() -> Scripted {
     Scripted::new()
+}
+
+/// The program of a built example, in the folder beside the tests'. It is built with them, unless only one test is asked
+/// for.
+pub(crate) fn example(name: &str) -> PathBuf {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let mut path = std::env::current_exe().unwrap();
+    path.pop();
+    if path.ends_with("deps") {
+        path.pop();
+    }
+    let program = path.join("examples").join(name);
+    let _one_at_a_time = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    if !program.exists() {
+        let status = Command::new(env!("CARGO")).args(["build", "--example", name]).status().unwrap();
+        assert!(status.success() && program.exists(), "{} cannot be built", program.display());
+    }
+    program
 }

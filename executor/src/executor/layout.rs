@@ -29,11 +29,7 @@ use hermes_plan::Plan;
 ///
 /// # Errors
 /// When the ledger has no such run, it was begun with another plan, or its journal cannot be read.
-pub fn run_layout<I, O>(
-    executor: &Executor,
-    plan: &Plan<I, O>,
-    run: &RunId,
-) -> Result<String, DriveError> {
+pub fn run_layout<I, O>(executor: &Executor, plan: &Plan<I, O>, run: &RunId) -> Result<String, DriveError> {
     let ledger = executor.ledger();
     let graph = plan.graph();
     let Some(number) = ledger.find(run)? else { return Err(DriveError::NoSuchRun(run.to_string())) };

@@ -31,34 +31,32 @@ fn count(number: usize, of: &str) -> String {
     format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Where the run as a whole stands.
+/// Where the run as a whole stands. An ended run with something to decide is parked: nothing has been made of it yet.
 fn whole(run: &Unroll<'_>, plan: &Frame) -> String {
-    match &run.end {
-        Some(EndKind::Completed { failed: 0 }) => return "completed".to_owned(),
-        Some(EndKind::Completed { failed }) => {
-            let failed = usize::try_from(*failed).unwrap_or(usize::MAX);
-            return format!("completed over {}", count(failed, "failed step"));
-        }
-        Some(EndKind::Failed { failure }) => {
-            let place = if failure.path.is_empty() { String::new() } else { format!(" at {}", failure.path) };
-            return format!("failed{place}: {}", failure.class.sentence());
-        }
-        Some(EndKind::Cancelled { .. }) => return "cancelled".to_owned(),
-        None => {}
-    }
     let needs = run.run.summary.needs().values();
     let (asked, parked): (Vec<_>, Vec<_>) =
         needs.partition(|need| matches!(need.kind, NeedKind::Review { .. }));
     let status = run.run.summary.head().map(|head| head.status);
-    if run.live {
-        "running".to_owned()
-    } else if status == Some(RunStatus::Parked) {
-        format!("parked, {} to decide", parked.len())
-    } else if asked.is_empty() {
-        let begun = plan.standing().is_some_and(|standing| standing != Standing::NotStarted);
-        if begun { "not finished".to_owned() } else { "not started".to_owned() }
-    } else {
-        format!("waiting for {}", count(asked.len(), "answer"))
+    if !run.live && status == Some(RunStatus::Parked) {
+        return format!("parked, {} to decide", parked.len());
+    }
+    match &run.end {
+        Some(EndKind::Completed { failed: 0 }) => "completed".to_owned(),
+        Some(EndKind::Completed { failed }) => {
+            let failed = usize::try_from(*failed).unwrap_or(usize::MAX);
+            format!("completed over {}", count(failed, "failed step"))
+        }
+        Some(EndKind::Failed { failure }) => {
+            let place = if failure.path.is_empty() { String::new() } else { format!(" at {}", failure.path) };
+            format!("failed{place}: {}", failure.class.sentence())
+        }
+        Some(EndKind::Cancelled { .. }) => "cancelled".to_owned(),
+        None if run.live => "running".to_owned(),
+        None if !asked.is_empty() => format!("waiting for {}", count(asked.len(), "answer")),
+        None if plan.standing().is_some_and(|standing| standing != Standing::NotStarted) => {
+            "not finished".to_owned()
+        }
+        None => "not started".to_owned(),
     }
 }
 
@@ -159,9 +157,8 @@ impl<'a> Draw<'a> {
         let numbered = rounds.rounds.iter().enumerate();
         let drawn = numbered
             .map(|(index, round)| self.body(&format!("[{}]", index + 1), Some(round.state()), &round.frame));
-        let otherwise = rounds.otherwise.iter().map(|frame| {
-            self.body(&self.role(node, frame.body), None, frame)
-        });
+        let otherwise =
+            rounds.otherwise.iter().map(|frame| self.body(&self.role(node, frame.body), None, frame));
         drawn.chain(otherwise).collect()
     }
 

@@ -184,7 +184,10 @@ impl Fan {
             }
         }
         if tripped {
-            items.iter_mut().flat_map(|item| &mut item.frames).for_each(|frame| frame.stop(Standing::Skipped));
+            items
+                .iter_mut()
+                .flat_map(|item| &mut item.frames)
+                .for_each(|frame| frame.stop(Standing::Skipped));
         }
         Self { mode, items, left_out }
     }
@@ -262,8 +265,7 @@ impl Turn {
 impl Review {
     fn state(&self) -> State {
         let Some(last) = self.turns.last() else { return Standing::NotStarted.into() };
-        let round =
-            if self.many { format!(" in round {}", self.turns.len()) } else { String::new() };
+        let round = if self.many { format!(" in round {}", self.turns.len()) } else { String::new() };
         match last.answer {
             Some(Answer::Approved) => State::new(Standing::Done, format!("approved{round}")),
             Some(Answer::Edited) => State::new(Standing::Done, format!("approved with edits{round}")),

@@ -1,10 +1,6 @@
 //! What stands below a run's tree: recorded steps that today's plan does not have, and what people have to decide.
 
-use super::{
-    draw::with_state,
-    standing::Standing,
-    unroll::Unroll,
-};
+use super::{draw::with_state, standing::Standing, unroll::Unroll};
 use crate::error::DriveError;
 use hermes_core::{
     fold::Cell,

@@ -8,9 +8,6 @@ mod leftover;
 mod standing;
 mod unroll;
 
-#[cfg(test)]
-mod tests;
-
 use crate::error::DriveError;
 use hermes_core::{fold::RunState, ids::Seq, journal::Event};
 use hermes_plan::graph::Graph;

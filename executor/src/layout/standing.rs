@@ -64,10 +64,7 @@ impl Standing {
 
     /// Whether nothing more will come of it.
     pub(super) fn settled(self) -> bool {
-        !matches!(
-            self,
-            Self::Running | Self::Begun | Self::Interrupted | Self::Waiting | Self::NotStarted
-        )
+        !matches!(self, Self::Running | Self::Begun | Self::Interrupted | Self::Waiting | Self::NotStarted)
     }
 
     /// What these make of the group they belong to; `None` of none.

@@ -89,14 +89,13 @@ impl<'a> Unroll<'a> {
                 let Some(decision) = self.decision(at)? else { return self.leaf(node, at) };
                 let label = decision.strip_prefix("arm ");
                 let arm = label.and_then(|label| arms.iter().find(|arm| arm.label == label));
-                match arm.map(|arm| arm.body).or(otherwise.filter(|_| label.is_none())) {
-                    Some(body) => Some(Inside::Arm(self.frame(body, place)?)),
-                    None => {
-                        let words = format!("took {}, which is not in this plan", label.unwrap_or("otherwise"));
-                        let state = State::new(Standing::Begun, words);
-                        return Ok(Line { node: node.id, state, inside: Inside::Nothing });
-                    }
-                }
+                let body = arm.map(|arm| arm.body).or(otherwise.filter(|_| label.is_none()));
+                let Some(body) = body else {
+                    let words = format!("took {}, which is not in this plan", label.unwrap_or("otherwise"));
+                    let state = State::new(Standing::Begun, words);
+                    return Ok(Line { node: node.id, state, inside: Inside::Nothing });
+                };
+                Some(Inside::Arm(self.frame(body, place)?))
             }
             Kind::Review(review) => self.turns(at, review)?,
             _ => None,
@@ -189,11 +188,7 @@ impl<'a> Unroll<'a> {
         Ok(Some(Inside::Fan(Fan::new(bounds.mode, items, left_out(scope)))))
     }
 
-    fn rounds(
-        &self,
-        at: Option<Address>,
-        repeat: &graph::Repeat,
-    ) -> Result<Option<Inside>, DriveError> {
+    fn rounds(&self, at: Option<Address>, repeat: &graph::Repeat) -> Result<Option<Inside>, DriveError> {
         let Some((at, (scope, _))) = at.and_then(|at| Some((at, self.run.scope(at)?))) else {
             return Ok(None);
         };
@@ -216,11 +211,7 @@ impl<'a> Unroll<'a> {
         Ok(Some(Inside::Loop(Loop { rounds, otherwise, used_up: true })))
     }
 
-    fn turns(
-        &self,
-        at: Option<Address>,
-        review: &graph::Review,
-    ) -> Result<Option<Inside>, DriveError> {
+    fn turns(&self, at: Option<Address>, review: &graph::Review) -> Result<Option<Inside>, DriveError> {
         let Some((at, (scope, _))) = at.and_then(|at| Some((at, self.run.scope(at)?))) else {
             return Ok(None);
         };
@@ -242,13 +233,13 @@ impl<'a> Unroll<'a> {
                 };
                 question = State::new(Standing::Done, words);
             }
-            let revise = review.revise.filter(|_| {
-                answer == Some(Answer::ChangesRequested) && ordinal < review.max_rounds.get()
-            });
+            let revise = review
+                .revise
+                .filter(|_| answer == Some(Answer::ChangesRequested) && ordinal < review.max_rounds.get());
             let revision = revise.map(|body| self.frame(body, place)).transpose()?;
-            let goes_on = revision.as_ref().is_some_and(|frame| {
-                frame.standing().is_none_or(|standing| standing == Standing::Done)
-            });
+            let goes_on = revision
+                .as_ref()
+                .is_some_and(|frame| frame.standing().is_none_or(|standing| standing == Standing::Done));
             turns.push(Turn { question, answer, revision });
             if !goes_on {
                 break;

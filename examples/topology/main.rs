@@ -1,0 +1,94 @@
+//! Draws small plans, one a primitive:
+//!
+//! ```text
+//! cargo run --example topology                     # all of them
+//! cargo run --example topology -- review branch    # these two
+//! cargo run --example topology -- --mermaid nested
+//! ```
+
+mod plans;
+
+use clap::{Parser, ValueEnum};
+use hermes_workflows::prelude::*;
+use std::{
+    io::{self, ErrorKind, Write},
+    process::ExitCode,
+};
+
+/// Draws small plans, one a primitive.
+#[derive(Parser)]
+#[command(name = "topology")]
+struct Options {
+    /// The plans to draw, by name; all without any.
+    names: Vec<String>,
+    /// The form of the drawing.
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    form: Form,
+    /// The same as `--form mermaid`.
+    #[arg(long, conflicts_with_all = ["form", "dot"])]
+    mermaid: bool,
+    /// The same as `--form dot`.
+    #[arg(long, conflicts_with = "form")]
+    dot: bool,
+    /// Names the plans, and draws none.
+    #[arg(long, conflicts_with = "names")]
+    list: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    Text,
+    Mermaid,
+    Dot,
+}
+
+impl Options {
+    fn form(&self) -> Form {
+        match self {
+            Self { mermaid: true, .. } => Form::Mermaid,
+            Self { dot: true, .. } => Form::Dot,
+            Self { form, .. } => *form,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let plans = match plans::plans() {
+        Ok(plans) => plans,
+        Err(errors) => {
+            eprintln!("error: {errors}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let valid: Vec<_> = plans.iter().map(AnyPlan::name).collect();
+    if let Some(unknown) = options.names.iter().find(|name| !valid.contains(&name.as_str())) {
+        eprintln!("error: there is no plan `{unknown}`; there are {}", valid.join(", "));
+        return ExitCode::from(2);
+    }
+    let wanted = plans
+        .iter()
+        .filter(|plan| options.names.is_empty() || options.names.iter().any(|name| name == plan.name()));
+    let drawings: Vec<String> = wanted
+        .map(|plan| match options.form() {
+            _ if options.list => plan.name().to_owned(),
+            Form::Text => format!("{}\n", plan.layout().text()),
+            Form::Mermaid => plan.layout().mermaid(),
+            Form::Dot => plan.layout().dot(),
+        })
+        .collect();
+    match print(&drawings) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("error: the drawings cannot be written: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn print(drawings: &[String]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    drawings.iter().try_for_each(|drawing| writeln!(out, "{drawing}"))?;
+    out.flush()
+}

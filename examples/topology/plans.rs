@@ -1,0 +1,211 @@
+//! Small plans, one a primitive: what each looks like in code, to be held beside its drawing.
+
+use hermes_workflows::prelude::*;
+
+/// All of them, in the order in which they are best read.
+pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
+    Ok(vec![
+        Plan::new("agent", one_agent)?.into(),
+        Plan::new("ask", ask_a_person)?.into(),
+        Plan::new("choose", choose_some)?.into(),
+        Plan::new("review", approve_or_revise)?.into(),
+        Plan::new("step", local_rust)?.into(),
+        Plan::new("derived", derived_values)?.into(),
+        Plan::new("parallel", known_fan_out)?.into(),
+        Plan::new("parallel_each", fan_out_over_a_list)?.into(),
+        Plan::new("results", failures_as_values)?.into(),
+        Plan::new("options", failures_left_out)?.into(),
+        Plan::new("pipeline", stage_by_stage)?.into(),
+        Plan::new("repeat", until_it_is_short)?.into(),
+        Plan::new("or_else", as_good_as_it_gets)?.into(),
+        Plan::new("branch", by_severity)?.into(),
+        Plan::new("or_fail", only_known_languages)?.into(),
+        Plan::new("scope", the_same_twice)?.into(),
+        Plan::new("after", order_without_data)?.into(),
+        Plan::new("nested", pipelines_in_parallel)?.into(),
+    ])
+}
+
+/// A bug report, as a service hands it in.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+struct Report {
+    title: String,
+    severity: u8,
+}
+
+/// What an agent makes of a report.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+struct Diagnosis {
+    cause: String,
+    files: Vec<String>,
+}
+
+/// A durable call to an agent: inputs by name, a prompt made of them, a typed answer.
+fn one_agent(report: Step<Report>) -> Step<Diagnosis> {
+    agent("diagnose")
+        .input("report", report)
+        .tools(["read", "grep"])
+        .prompt_with(|report| format!("Find the cause of: {}", report.title))
+        .returns()
+}
+
+/// A typed question to a person.
+fn ask_a_person(report: Step<Report>) -> Step<u8> {
+    ask("severity").title("How severe is it?").input("report", report).returns()
+}
+
+/// A choice among options that an agent proposed.
+fn choose_some(topic: Step<String>) -> Step<Vec<String>> {
+    let angles = agent("angles").input("topic", topic).prompt("Propose five angles.").returns();
+    ask("pick").title("Which angles are worth it?").choose_from(angles).many()
+}
+
+/// The approve-or-revise loop.
+fn approve_or_revise(topic: Step<String>) -> Step<String> {
+    let draft = agent("draft").input("topic", topic).prompt("Write a paragraph.").text();
+    review("approve_draft", draft)
+        .revise(|draft, feedback| {
+            agent("revise")
+                .input("draft", draft)
+                .input("feedback", feedback)
+                .prompt("Answer the feedback.")
+                .text()
+        })
+        .max_rounds(5)
+        .approved()
+}
+
+/// Local Rust whose result is recorded: plain, failing, and asynchronous.
+fn local_rust(text: Step<String>) -> Step<usize> {
+    let words =
+        step("split").input("text", text).run(|text| text.split(' ').map(str::to_owned).collect::<Vec<_>>());
+    let number = step("parse").input("words", words).try_run(|words| words.concat().parse::<usize>());
+    step("double").input("number", number).run_async(|number| async move { *number * 2 })
+}
+
+/// Values that are computed whenever they are needed, and never recorded: labels on the edges.
+fn derived_values(report: Step<Report>) -> Step<String> {
+    let title = report.get(|report| &report.title);
+    let urgent = report.map(|report| report.severity > 7);
+    let both = join((title, urgent));
+    agent("announce")
+        .input("report", both)
+        .input("channel", value("ops".to_owned()))
+        .prompt("Announce it.")
+        .text()
+}
+
+/// A fan-out whose children are known when the plan is built.
+fn known_fan_out(code: Step<String>) -> Step<Vec<String>> {
+    parallel("lenses", ["security", "style", "tests"], |lens| {
+        agent("look").input("code", code).prompt(format!("Review it for {lens}.")).text()
+    })
+    .all()
+}
+
+/// A fan-out over a list known at run time: each item under its own key, four at once, and the first failure fails it.
+fn fan_out_over_a_list(reports: Step<Vec<Report>>) -> Step<Vec<Diagnosis>> {
+    parallel_each("reports", reports, one_agent).key_by(|report| report.title.clone()).limit(4).all()
+}
+
+/// Failures as values: what failed is told, the rest goes on.
+fn failures_as_values(reports: Step<Vec<Report>>) -> Step<String> {
+    let diagnoses = parallel_each("reports", reports, one_agent).results();
+    agent("sum_up").input("diagnoses", diagnoses).prompt("Sum up what was found, and what failed.").text()
+}
+
+/// Failures as gaps.
+fn failures_left_out(reports: Step<Vec<Report>>) -> Step<usize> {
+    let diagnoses = parallel_each("reports", reports, one_agent).options();
+    diagnoses.map(|diagnoses| diagnoses.iter().flatten().count())
+}
+
+/// All items end one stage before the next begins.
+fn stage_by_stage(pages: Step<Vec<String>>) -> Step<Vec<String>> {
+    pipeline("pages", pages)
+        .stage(|page| agent("translate").input("page", page).prompt("Translate the page.").text())
+        .stage(|page| agent("proofread").input("page", page).prompt("Proofread the page.").text())
+        .limit(8)
+        .all()
+}
+
+fn shorter(text: Step<String>) -> Step<Flow<String, String>> {
+    let short = text.map(|text| text.len() < 280);
+    branch("short", short)
+        .when("yes", |short| *short, |_| text.done())
+        .otherwise(|_| agent("shorten").input("text", text).prompt("Shorten it.").text().again())
+}
+
+/// A bounded loop that fails when its rounds are used up.
+fn until_it_is_short(text: Step<String>) -> Step<String> {
+    repeat("until_short", text, 3, shorter).or_fail()
+}
+
+/// A bounded loop that goes on with its last state when its rounds are used up.
+fn as_good_as_it_gets(text: Step<String>) -> Step<String> {
+    repeat("until_short", text, 3, shorter).or_else(|text| {
+        step("cut").input("text", text).run(|text| text.chars().take(280).collect::<String>())
+    })
+}
+
+/// A choice between arms, made of a value at run time.
+fn by_severity(report: Step<Report>) -> Step<String> {
+    branch("severity", report)
+        .when(
+            "critical",
+            |report| report.severity > 7,
+            |report| ask("wake_somebody").title("Whom shall we wake?").input("report", report).returns(),
+        )
+        .when("minor", |report| report.severity < 3, |_| value("backlog".to_owned()))
+        .otherwise(|report| {
+            agent("assign").input("report", report).prompt("Name the team it belongs to.").text()
+        })
+}
+
+/// A choice that fails where no arm takes the value.
+fn only_known_languages(text: Step<String>) -> Step<String> {
+    let language = agent("detect").input("text", text).prompt("Name its language, as a code.").text();
+    branch("language", language)
+        .when(
+            "german",
+            |code| code == "de",
+            |_| agent("german").input("text", text).prompt("Kürze ihn.").text(),
+        )
+        .when(
+            "french",
+            |code| code == "fr",
+            |_| agent("french").input("text", text).prompt("Abrège-le.").text(),
+        )
+        .or_fail()
+}
+
+/// Names for groups of steps: one function of handles, used twice.
+fn the_same_twice(text: Step<String>) -> Step<(String, String)> {
+    let first = scope("first_opinion", || critique(text));
+    let second = scope("second_opinion", || critique(text));
+    join((first, second))
+}
+
+fn critique(text: Step<String>) -> Step<String> {
+    let weak = agent("weaknesses").input("text", text).prompt("Name its weaknesses.").text();
+    agent("advice").input("weaknesses", weak).prompt("Say how to mend them.").text()
+}
+
+/// Order where no data flows.
+fn order_without_data(version: Step<String>) -> Step<String> {
+    let tag = step("tag").input("version", version).run(|version| format!("v{version}"));
+    agent("announce").input("version", version).prompt("Announce the release.").after(tag).text()
+}
+
+/// Everything nests in everything: a pipeline for each language, a review in its last stage.
+fn pipelines_in_parallel(pages: Step<Vec<String>>) -> Step<Vec<Vec<String>>> {
+    parallel("languages", ["de", "fr"], |language| {
+        pipeline("pages", pages)
+            .stage(|page| {
+                agent("translate").input("page", page).prompt(format!("Translate it to {language}.")).text()
+            })
+            .stage(|page| review("approve", page).title(format!("Approve the {language} page")).approved())
+            .all()
+    })
+    .all()
+}
