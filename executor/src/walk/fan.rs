@@ -203,7 +203,7 @@ impl Walk {
                         FanMode::FailFast | FanMode::Null => value,
                     });
                 }
-                (Err(fault), FanMode::FailFast) => first = telling(first, fault),
+                (Err(fault), FanMode::FailFast) => first = Some(telling(first, fault)),
                 (Err(fault), FanMode::Collect) => {
                     caused |= fault.caused;
                     match Val::encode(&*fault.failure) {

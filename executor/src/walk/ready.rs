@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Of the failures in one frame or group, the one that tells why it failed: the first that is not merely what another
 /// brought about.
-pub(super) fn telling(first: Option<Fault>, next: Fault) -> Option<Fault> {
+pub(super) fn telling(first: Option<Fault>, next: Fault) -> Fault {
     let rank = |fault: &Fault| match fault.failure.class {
         FailureClass::DependencyFailed => 2,
         FailureClass::Cancelled => 1,
@@ -23,7 +23,7 @@ pub(super) fn telling(first: Option<Fault>, next: Fault) -> Option<Fault> {
     };
     let caused = next.caused || first.as_ref().is_some_and(|first| first.caused);
     let fault = first.filter(|first| rank(first) <= rank(&next)).unwrap_or(next);
-    Some(Fault { caused, ..fault })
+    Fault { caused, ..fault }
 }
 
 impl Walk {
@@ -252,7 +252,7 @@ impl Walk {
         for (node, slot) in plan.nodes.iter().zip(&frame.slots) {
             match slot {
                 Slot::Failed(fault) if !matches!(self.node(*node).kind, Kind::Derived(_)) => {
-                    failed = telling(failed, fault.clone());
+                    failed = Some(telling(failed, fault.clone()));
                 }
                 Slot::Skipped if !matches!(self.node(*node).kind, Kind::Placeholder(_)) => {
                     skipped = skipped.or(Some(*node));
