@@ -1,0 +1,57 @@
+//! A writer with the fault that the crash test is there to find: it acknowledges an outcome before it is durable, so that
+//! what depends on it may become durable first.
+
+use super::observed::reads_from;
+use hermes_workflows::{
+    core::{
+        digest::Digest,
+        fold::Head,
+        ids::{RunId, RunNo, Seq},
+        journal::{Kind, Record},
+        people::Need,
+    },
+    executor::{
+        LedgerError,
+        ledger::{CommitBatch, RedbStore, Store},
+    },
+};
+use std::sync::Mutex;
+
+/// Writes each outcome to the disk only after the commit that follows it. Reads see it at once.
+pub(crate) struct OutcomesLate {
+    /// Has everything at once, in memory: reads go there.
+    seen: RedbStore,
+    disk: RedbStore,
+    late: Mutex<CommitBatch>,
+}
+
+impl OutcomesLate {
+    pub(crate) fn around(disk: RedbStore) -> Self {
+        let seen = RedbStore::on_backend(hermes_workflows::executor::ledger::CrashBackend::new()).unwrap();
+        Self { seen, disk, late: Mutex::default() }
+    }
+}
+
+impl Store for OutcomesLate {
+    reads_from!(seen);
+
+    fn commit(&self, batch: &CommitBatch) -> Result<(), LedgerError> {
+        self.seen.commit(batch)?;
+        let is_outcome = |record: &Record| matches!(record.header.kind, Kind::Succeeded | Kind::Failed);
+        let mut now = batch.clone();
+        let mut late = self.late.lock().unwrap();
+        let before = std::mem::take(&mut late.rows);
+        late.rows = now.rows.extract_if(.., |(_, _, record)| is_outcome(record)).collect();
+        self.disk.commit(&now)?;
+        if before.is_empty() {
+            Ok(())
+        } else {
+            self.disk.commit(&CommitBatch { rows: before, ..CommitBatch::default() })
+        }
+    }
+
+    fn settle(&self) -> Result<(), LedgerError> {
+        let rows = std::mem::take(&mut self.late.lock().unwrap().rows);
+        self.disk.commit(&CommitBatch { rows, ..CommitBatch::default() })
+    }
+}
