@@ -4,6 +4,8 @@
 mod blog_post;
 #[path = "../examples/topology/plans.rs"]
 mod plans;
+#[path = "layouts/states.rs"]
+mod states;
 mod support;
 
 use hermes_plan::assert_layout;
@@ -35,7 +37,7 @@ fn other_forms() {
     assert_drawing("example-blog_post-mermaid", &blog.layout().mermaid());
     assert_drawing("example-blog_post-dot", &blog.layout().dot());
     for plan in plans::plans().unwrap() {
-        if ["nested", "or_else", "after"].contains(&plan.name()) {
+        if ["nested", "repeat_or_else", "after"].contains(&plan.name()) {
             assert_drawing(&format!("topology-{}-mermaid", plan.name()), &plan.layout().mermaid());
             assert_drawing(&format!("topology-{}-dot", plan.name()), &plan.layout().dot());
         }

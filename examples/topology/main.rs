@@ -8,7 +8,7 @@
 
 mod plans;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use hermes_workflows::prelude::*;
 use std::{
     io::{self, ErrorKind, Write},
@@ -21,33 +21,28 @@ use std::{
 struct Options {
     /// The plans to draw, by name; all without any.
     names: Vec<String>,
-    /// The form of the drawing.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    form: Form,
-    /// The same as `--form mermaid`.
-    #[arg(long, conflicts_with_all = ["form", "dot"])]
+    /// Draws them as Mermaid.
+    #[arg(long, conflicts_with = "dot")]
     mermaid: bool,
-    /// The same as `--form dot`.
-    #[arg(long, conflicts_with = "form")]
+    /// Draws them as DOT, for Graphviz.
+    #[arg(long)]
     dot: bool,
     /// Names the plans, and draws none.
-    #[arg(long, conflicts_with = "names")]
+    #[arg(long, conflicts_with_all = ["names", "mermaid", "dot"])]
     list: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Form {
-    Text,
-    Mermaid,
-    Dot,
-}
-
 impl Options {
-    fn form(&self) -> Form {
-        match self {
-            Self { mermaid: true, .. } => Form::Mermaid,
-            Self { dot: true, .. } => Form::Dot,
-            Self { form, .. } => *form,
+    /// What is printed of a plan.
+    fn show(&self, plan: &AnyPlan) -> String {
+        if self.list {
+            plan.name().to_owned()
+        } else if self.mermaid {
+            plan.layout().mermaid()
+        } else if self.dot {
+            plan.layout().dot()
+        } else {
+            format!("{}\n", plan.layout().text())
         }
     }
 }
@@ -69,14 +64,7 @@ fn main() -> ExitCode {
     let wanted = plans
         .iter()
         .filter(|plan| options.names.is_empty() || options.names.iter().any(|name| name == plan.name()));
-    let drawings: Vec<String> = wanted
-        .map(|plan| match options.form() {
-            _ if options.list => plan.name().to_owned(),
-            Form::Text => format!("{}\n", plan.layout().text()),
-            Form::Mermaid => plan.layout().mermaid(),
-            Form::Dot => plan.layout().dot(),
-        })
-        .collect();
+    let drawings: Vec<String> = wanted.map(|plan| options.show(plan)).collect();
     match print(&drawings) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -17,9 +17,9 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("options", failures_left_out)?.into(),
         Plan::new("pipeline", stage_by_stage)?.into(),
         Plan::new("repeat", until_it_is_short)?.into(),
-        Plan::new("or_else", as_good_as_it_gets)?.into(),
+        Plan::new("repeat_or_else", as_good_as_it_gets)?.into(),
         Plan::new("branch", by_severity)?.into(),
-        Plan::new("or_fail", only_known_languages)?.into(),
+        Plan::new("branch_or_fail", only_known_languages)?.into(),
         Plan::new("scope", the_same_twice)?.into(),
         Plan::new("after", order_without_data)?.into(),
         Plan::new("nested", pipelines_in_parallel)?.into(),
@@ -75,12 +75,20 @@ fn approve_or_revise(topic: Step<String>) -> Step<String> {
         .approved()
 }
 
-/// Local Rust whose result is recorded: plain, failing, and asynchronous.
-fn local_rust(text: Step<String>) -> Step<usize> {
-    let words =
-        step("split").input("text", text).run(|text| text.split(' ').map(str::to_owned).collect::<Vec<_>>());
-    let number = step("parse").input("words", words).try_run(|words| words.concat().parse::<usize>());
-    step("double").input("number", number).run_async(|number| async move { *number * 2 })
+/// Local Rust whose result is recorded: it may fail, it may be plain, it may be async.
+fn local_rust(version: Step<String>) -> Step<Vec<String>> {
+    let numbers = step("parse")
+        .input("version", version)
+        .try_run(|version| version.split('.').map(str::parse::<u64>).collect::<Result<Vec<_>, _>>());
+    let tag = step("tag_of_next")
+        .input("numbers", numbers)
+        .run(|numbers| format!("v{}", numbers.first().map_or(0, |major| major + 1)));
+    step("read_changes").input("tag", tag).run_async(|tag| changes_before(tag.to_string()))
+}
+
+/// Stands for a look-up in the project's history.
+async fn changes_before(tag: String) -> Vec<String> {
+    vec![format!("{tag}: the first change")]
 }
 
 /// Values that are computed whenever they are needed, and never recorded: labels on the edges.

@@ -11,6 +11,7 @@ use hermes_core::{digest::DigestWriter, ids::RunId, journal::Record};
 use hermes_plan::graph::{Graph, Kind};
 use std::{
     collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
@@ -30,6 +31,8 @@ pub(crate) struct Services {
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) clock: Clock,
     pub(crate) crash_limit: Option<u32>,
+    /// Random, for the cookies of calls.
+    pub(crate) nonce: u64,
     events: broadcast::Sender<RunEvent>,
     compared: AtomicU64,
     made: AtomicU64,
@@ -53,6 +56,7 @@ impl Services {
             permits: Arc::new(Semaphore::new(concurrency.clamp(1, Semaphore::MAX_PERMITS))),
             clock,
             crash_limit,
+            nonce: RandomState::new().hash_one(std::process::id()),
             events: broadcast::channel(WATCH_BUFFER).0,
             compared: AtomicU64::new(0),
             made: AtomicU64::new(0),

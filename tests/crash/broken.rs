@@ -1,15 +1,9 @@
 //! A writer with the fault that the crash test is there to find: it acknowledges an outcome before it is durable, so that
 //! what depends on it may become durable first.
 
-use super::observed::reads_from;
+use crate::support::store::reads_from;
 use hermes_workflows::{
-    core::{
-        digest::Digest,
-        fold::Head,
-        ids::{RunId, RunNo, Seq},
-        journal::{Kind, Record},
-        people::Need,
-    },
+    core::journal::{Kind, Record},
     executor::{
         LedgerError,
         ledger::{CommitBatch, RedbStore, Store},

@@ -115,16 +115,16 @@ pub(crate) fn runner(calls: &CallsByPath) -> FnRunner {
     let calls = calls.clone();
     FnRunner::sync(move |call| {
         *calls.0.lock().unwrap().entry(call.path.clone()).or_default() += 1;
-        Ok(reply(&call.path))
+        Ok(AgentReply::new(says(&call.path)))
     })
 }
 
 /// What the agent at `path` says.
-pub(crate) fn reply(path: &str) -> AgentReply {
+pub(crate) fn says(path: &str) -> Answer {
     let weight = path.len() as f64 / 5.0;
     match path.strip_prefix("findings[").and_then(|rest| rest.split(']').next()) {
-        Some(topic) => AgentReply::json(json!({ "topic": topic, "weight": weight })),
-        None => AgentReply::text(format!("<{}>", path.rsplit('/').next().unwrap())),
+        Some(topic) => Answer::Json(json!({ "topic": topic, "weight": weight })),
+        None => Answer::Text(format!("<{}>", path.rsplit('/').next().unwrap())),
     }
 }
 

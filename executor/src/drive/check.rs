@@ -39,7 +39,7 @@ pub(super) fn check(
         let state = ledger.state(run)?;
         fits(&state, &program.graph, id)?;
         let lookup = Arc::new(JournalLookup { ledger: ledger.clone(), run });
-        let settings = Settings { crash_limit: services.crash_limit };
+        let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
         if let Some(input) = input {
             walk.check_input(input);

@@ -31,7 +31,8 @@ fn count(number: usize, of: &str) -> String {
     format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Where the run as a whole stands. An ended run with something to decide is parked: nothing has been made of it yet.
+/// Where the run as a whole stands. An ended run with something to decide, or decided and not yet resumed, does not stand
+/// where it ended.
 fn whole(run: &Unroll<'_>, plan: &Frame) -> String {
     let needs = run.run.summary.needs().values();
     let (asked, parked): (Vec<_>, Vec<_>) =
@@ -39,6 +40,10 @@ fn whole(run: &Unroll<'_>, plan: &Frame) -> String {
     let status = run.run.summary.head().map(|head| head.status);
     if !run.live && status == Some(RunStatus::Parked) {
         return format!("parked, {} to decide", parked.len());
+    }
+    if !run.live && !run.run.decisions.is_empty() {
+        // What a decision makes of the run, only a walk of the plan can say.
+        return "decided, to be resumed".to_owned();
     }
     match &run.end {
         Some(EndKind::Completed { failed: 0 }) => "completed".to_owned(),

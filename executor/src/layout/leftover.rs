@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const MANY: usize = 20;
 
 pub(super) fn sections(run: &Unroll<'_>) -> Result<Vec<Drawing>, DriveError> {
-    let decide: Vec<_> = run.run.summary.needs().values().filter_map(need).map(Drawing::leaf).collect();
+    let decide: Vec<_> = run.run.summary.needs().values().filter_map(need).collect();
     let sections = [("not in this plan:", unknown(run)?), ("to decide:", decide)];
     let filled = sections.into_iter().filter(|(_, lines)| !lines.is_empty());
     Ok(filled.map(|(title, lines)| Drawing::with(title, lines)).collect())
@@ -50,16 +50,24 @@ fn unknown(run: &Unroll<'_>) -> Result<Vec<Drawing>, DriveError> {
     Ok(lines)
 }
 
-/// What a person has to decide, in a line; `None` for questions, which have theirs in the tree.
-fn need(need: &Need) -> Option<String> {
-    let copies = match &need.kind {
+/// What a person has to decide; `None` for questions, which have theirs in the tree.
+fn need(need: &Need) -> Option<Drawing> {
+    let (count, examples) = match &need.kind {
         NeedKind::Review { .. } => return None,
-        NeedKind::Conflict { count, .. } | NeedKind::Dropped { count, .. } if *count > 1 => {
-            format!(" ({count} copies)")
-        }
-        _ => String::new(),
+        NeedKind::Conflict { count, examples, .. } => (*count, examples.as_slice()),
+        NeedKind::Dropped { count, .. } => (*count, &[][..]),
+        _ => (1, &[][..]),
     };
-    Some(format!("{}: {}{copies}", need.path, need.title))
+    let line = format!("{}: {}", need.path, need.title);
+    if count <= 1 {
+        return Some(Drawing::leaf(line));
+    }
+    let mut which: Vec<_> = examples.iter().map(Drawing::leaf).collect();
+    let more = count.saturating_sub(examples.len() as u64);
+    if more > 0 && !which.is_empty() {
+        which.push(Drawing::leaf(format!("{more} more")));
+    }
+    Some(Drawing::with(format!("{line} ({count} copies)"), which))
 }
 
 fn copies(number: usize) -> String {

@@ -106,7 +106,8 @@ impl Walk {
         let path = if announced { self.path(at).to_string() } else { String::new() };
         let key =
             if announced { idempotency_key(&self.run, &path, &print, generation) } else { Digest::ZERO };
-        let cookie = if announced { format!("{}-{attempt}", key.short()) } else { String::new() };
+        let cookie = || format!("{}-{attempt}-{:016x}", key.short(), self.settings.nonce);
+        let cookie = if announced { cookie() } else { String::new() };
         let mut state = CallState {
             request: None,
             prompt: match &request {

@@ -64,6 +64,8 @@ pub struct Counts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) crash_limit: Option<u32>,
+    /// Tells the cookies of this executor from those of every other: two ledgers may have a run of one id.
+    pub(crate) nonce: u64,
 }
 
 /// A run being walked.

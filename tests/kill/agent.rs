@@ -1,0 +1,31 @@
+//! The agent: a program that notes when it begins and ends, and answers as the plan's agents do.
+
+use crate::{gate, support::every_primitive::says};
+use hermes_workflows::prelude::*;
+use serde_json::{Value, json};
+use std::{fs::OpenOptions, io::Write, os::unix::process::parent_id, path::Path, process::ExitCode};
+
+pub(crate) const ROLE: &str = "agent";
+
+/// The notes of all agents of a run, a line each time one begins or ends.
+pub(crate) const NOTES: &str = "calls";
+
+pub(crate) fn serve(desk: &Path) -> ExitCode {
+    let request: Value = serde_json::from_reader(std::io::stdin()).unwrap();
+    let path = request["path"].as_str().unwrap();
+    note(desk, &format!("begin {path}"));
+    gate::pass(desk, &format!("{ROLE} {}", parent_id()));
+    note(desk, &format!("end {path}"));
+    let answer = match says(path) {
+        Answer::Text(text) => json!({ "text": text }),
+        Answer::Json(value) => json!({ "json": value }),
+    };
+    println!("{}", json!({ "protocol": 1, "ok": answer }));
+    ExitCode::SUCCESS
+}
+
+fn note(desk: &Path, line: &str) {
+    let mut notes = OpenOptions::new().create(true).append(true).open(desk.join(NOTES)).unwrap();
+    notes.write_all(format!("{line}\n").as_bytes()).unwrap();
+    notes.sync_all().unwrap();
+}
