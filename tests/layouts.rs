@@ -240,6 +240,10 @@ async fn many_items_are_one_line_with_counts() {
     .unwrap();
     start(&executor, &plan, topics(21)).await.completed();
     assert_drawing("run-wide", &run_layout(&executor, &plan, &run_id()).unwrap());
+    // One fewer, and each has its line below the plan's and the fan-out's.
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(failing_once()).build();
+    start(&executor, &plan, topics(20)).await.completed();
+    assert_eq!(run_layout(&executor, &plan, &run_id()).unwrap().lines().count(), 22);
 }
 
 #[tokio::test]

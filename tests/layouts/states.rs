@@ -287,13 +287,13 @@ fn other_kinds() -> Plan<Vec<String>, String> {
         let drafts = step("drafts").input("short", short).run(|short| short.concat());
         let approved = repeat("approve", drafts, 3, |text| {
             branch("revise", text)
-                .when("good", |text| text.is_empty(), |text| text.done())
+                .when("good", String::is_empty, |text| text.done())
                 .otherwise(|text| agent("again").input("text", text).prompt("Again.").text().again())
         })
         .or_fail();
         let ending = review("ending", approved).approved();
         let plan = branch("plan", ending)
-            .when("empty", |text| text.is_empty(), |text| text)
+            .when("empty", String::is_empty, |text| text)
             .otherwise(|text| agent("fill").input("text", text).prompt("Fill.").text());
         scope("assemble", || agent("proofread").input("plan", plan).prompt("Proofread.").text())
     })

@@ -56,7 +56,7 @@ fn need(need: &Need) -> Option<Drawing> {
         NeedKind::Review { .. } => return None,
         NeedKind::Conflict { count, examples, .. } => (*count, examples.as_slice()),
         NeedKind::Dropped { count, .. } => (*count, &[][..]),
-        _ => (1, &[][..]),
+        NeedKind::InDoubt { .. } => (1, &[][..]),
     };
     let line = format!("{}: {}", need.path, need.title);
     if count <= 1 {

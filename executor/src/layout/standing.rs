@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+#[cfg(test)]
+mod tests;
+
 /// Where a step or a group stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
