@@ -5,6 +5,8 @@
 mod broken;
 #[path = "crash/observed.rs"]
 mod observed;
+#[path = "support/store.rs"]
+mod store;
 mod support;
 
 use broken::OutcomesLate;

@@ -1,7 +1,7 @@
 //! A writer with the fault that the crash test is there to find: it acknowledges an outcome before it is durable, so that
 //! what depends on it may become durable first.
 
-use crate::support::store::reads_from;
+use crate::store::reads_from;
 use hermes_workflows::{
     core::journal::{Kind, Record},
     executor::{

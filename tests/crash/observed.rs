@@ -1,6 +1,6 @@
 //! A store that notes what it has acknowledged, and how often the file had been synced by then.
 
-use crate::support::store::reads_from;
+use crate::store::reads_from;
 use hermes_workflows::{
     core::ids::Seq,
     executor::{

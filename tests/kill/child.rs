@@ -2,7 +2,8 @@
 
 use crate::{
     agent, gate,
-    support::{Calls, every_primitive::to_the_end, store::reads_from},
+    store::reads_from,
+    support::{Calls, every_primitive::to_the_end},
 };
 use hermes_workflows::{
     executor::{

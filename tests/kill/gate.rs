@@ -41,7 +41,7 @@ impl Waiting {
     }
 
     /// Waits until the one who waits is gone.
-    pub(crate) fn is_gone(mut self) -> Result<(), String> {
+    pub(crate) fn must_be_gone(mut self) -> Result<(), String> {
         // It has been told nothing: it ends by being killed, or not at all.
         self.stream
             .set_read_timeout(Some(std::time::Duration::from_secs(60)))

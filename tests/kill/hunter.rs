@@ -113,6 +113,16 @@ enum End {
     Killed(Option<Waiting>),
 }
 
+/// The process; it does not outlive whoever looks after it.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
 impl Desk {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -145,7 +155,7 @@ impl Desk {
                         return Err(format!("{path} was finished, and was called again"));
                     }
                     // What was left running of an attempt is ended before the attempt is made again.
-                    orphans.into_iter().try_for_each(Waiting::is_gone)?;
+                    orphans.into_iter().try_for_each(Waiting::must_be_gone)?;
                     return Ok(output);
                 }
             }
@@ -156,7 +166,7 @@ impl Desk {
     fn start(&self, hunter: &mut Hunter) -> Result<End, String> {
         let mut aim = hunter.aim();
         let mut process = self.spawn();
-        let own = process.id().to_string();
+        let own = process.0.id().to_string();
         loop {
             let (stream, _) = self.gate.accept().map_err(|error| error.to_string())?;
             // Whoever was killed while it announced itself says nothing.
@@ -171,7 +181,7 @@ impl Desk {
             let rest = words.next().unwrap_or_default().to_owned();
             if kind == child::END {
                 waiting.go_on();
-                let status = process.wait().map_err(|error| error.to_string())?;
+                let status = process.0.wait().map_err(|error| error.to_string())?;
                 return if status.success() { Ok(End::Output(rest)) } else { Err(status.to_string()) };
             }
             if ![agent::ROLE, child::COMMIT].contains(&kind) {
@@ -179,7 +189,7 @@ impl Desk {
             }
             match &mut aim {
                 Some((aimed, 1)) if *aimed == kind => {
-                    process.kill().and_then(|()| process.wait()).map_err(|error| error.to_string())?;
+                    process.0.kill().and_then(|()| process.0.wait()).map_err(|error| error.to_string())?;
                     hunter.killed(kind);
                     return Ok(End::Killed((kind == agent::ROLE).then_some(waiting)));
                 }
@@ -190,7 +200,7 @@ impl Desk {
         }
     }
 
-    fn spawn(&self) -> Child {
+    fn spawn(&self) -> Process {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .arg(child::ROLE)
             .arg(self.directory.path())
@@ -205,7 +215,7 @@ impl Desk {
             let _ =
                 UnixStream::connect(socket).map(|mut gate| gate.write_all(format!("gone {id}\n").as_bytes()));
         });
-        process
+        Process(process)
     }
 
     /// How often each agent has begun.

@@ -5,6 +5,8 @@ mod agent;
 mod child;
 mod gate;
 mod hunter;
+#[path = "../support/store.rs"]
+mod store;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -93,7 +93,7 @@ async fn a_run_that_has_not_started() {
 #[tokio::test]
 async fn many_copies_of_one_conflict() {
     let executor = memory(echo().0);
-    start(&executor, &drafts("Draft.", 2), topics(3)).await.completed();
+    start(&executor, &drafts("Draft.", 2), topics(5)).await.completed();
     resume(&executor, &drafts("Draft better.", 2)).await.parked();
     assert_drawing("run-parked-copies", &drawn(&executor, &drafts("Draft better.", 2)));
     decide_all(&executor, Decision::Rerun).await;

@@ -41,7 +41,7 @@ fn build(topics: Step<Vec<String>>) -> Step<Vec<String>> {
             })
         })
         .results();
-    let told = checked.map(|checked| checked.iter().map(|result| result.is_ok()).collect::<Vec<_>>());
+    let told = checked.map(|checked| checked.iter().map(Result::is_ok).collect::<Vec<_>>());
     let lenses = parallel("lenses", ["wide", "narrow"], |lens| {
         agent("look").input("told", told).key(lens).prompt(format!("Look with the {lens} lens.")).text()
     })

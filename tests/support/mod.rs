@@ -3,7 +3,6 @@
 #![expect(dead_code, reason = "each test file uses its own part of this")]
 
 pub(crate) mod every_primitive;
-pub(crate) mod store;
 
 use hermes_workflows::{
     executor::DriveError,
