@@ -1,5 +1,10 @@
 //! The note beside a ledger file that says who has it: `<ledger>.holder`. It only informs: the lock is on the file itself.
 
+use rustix::{
+    io::Errno,
+    process::{Pid, test_kill_process},
+    system::uname,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsString,
@@ -28,14 +33,23 @@ impl fmt::Display for Holder {
 impl Holder {
     /// This process, from `now` on.
     pub(super) fn this(now: i64) -> Self {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { pid: std::process::id(), host, since: now }
+        Self { pid: std::process::id(), host: this_host(), since: now }
+    }
+
+    /// Whether it was a process of this host and is no more. A number that another process has by now looks alive.
+    pub(super) fn is_gone(&self) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        self.host == this_host() && pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
     }
 
     /// What the note beside `ledger` says, if there is one that reads.
     pub(super) fn read(ledger: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(beside(ledger, ".holder")).ok()?).ok()
     }
+}
+
+fn this_host() -> String {
+    uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The note of this process; taken away when dropped.

@@ -17,6 +17,8 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::OnceLock,
+    thread,
+    time::Duration,
 };
 
 /// The format this version writes, and the newest it reads.
@@ -25,6 +27,9 @@ pub(super) const FORMAT: u64 = 1;
 const FORMAT_KEY: &str = "hermes ledger format";
 /// redb's cache: its own default is 1 GiB.
 const CACHE: usize = 32 << 20;
+
+/// How often the lock of a holder that is no more, or has no name, is tried, 10 ms apart.
+const PATIENCE: u32 = 200;
 
 /// Where a file's format stands.
 enum Format {
@@ -51,12 +56,7 @@ impl RedbStore {
             Ok(found) if found.len() == 0 => return Err(not_a_ledger(&path, "the file is empty")),
             Ok(_) => {}
         }
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(|error| wrong(&path, "opening", &error))?;
-        let backend = FileBackend::new(file).map_err(|error| refused(&path, error))?;
+        let backend = locked(&path)?;
         let gate = Gate::new(backend).map_err(|error| wrong(&path, "opening", &error))?;
         let db = builder().create_with_backend(gate.clone()).map_err(|error| refused(&path, error))?;
         match format(&db).map_err(|error| unreadable(&path, error))? {
@@ -98,6 +98,26 @@ impl RedbStore {
         }
         Ok(Self { db, path: None, failed: OnceLock::new(), note: None })
     }
+}
+
+/// Opens the file and takes its lock. A process that is killed while it starts another leaves its locks with that one, for
+/// the moment until the other has become a program of its own; and for a moment a holder has not yet, or no longer, said
+/// who it is. These moments are waited for, a living holder never is.
+fn locked(path: &Path) -> Result<FileBackend, LedgerError> {
+    for _ in 0..PATIENCE {
+        match lock(path)? {
+            Err(DatabaseError::DatabaseAlreadyOpen) if Holder::read(path).is_none_or(|it| it.is_gone()) => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            taken => return taken.map_err(|error| refused(path, error)),
+        }
+    }
+    lock(path)?.map_err(|error| refused(path, error))
+}
+
+fn lock(path: &Path) -> Result<Result<FileBackend, DatabaseError>, LedgerError> {
+    let file = File::options().read(true).write(true).open(path);
+    Ok(FileBackend::new(file.map_err(|error| wrong(path, "opening", &error))?))
 }
 
 fn builder() -> Builder {

@@ -44,6 +44,25 @@ fn assert_refused(path: &Path, part: &str) {
 }
 
 #[test]
+fn the_lock_of_a_holder_that_is_no_more_is_waited_for() {
+    let (_directory, path) = written();
+    let ledger = Ledger::open(&path).unwrap();
+    // As when the holder was killed while it started another process: the lock is still there, the holder is not.
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let holder = Holder { pid: gone.id(), ..Holder::read(&path).unwrap() };
+    fs::write(beside(&path, ".holder"), serde_json::to_vec(&holder).unwrap()).unwrap();
+    let (tries, tried) = std::sync::mpsc::channel();
+    let opening = std::thread::spawn(move || {
+        tries.send(()).unwrap();
+        Ledger::open(path).map(drop)
+    });
+    tried.recv().unwrap();
+    drop(ledger);
+    opening.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_ledger_is_reopened_as_it_was() {
     let (_directory, path) = written();
     for more in 0..3 {
