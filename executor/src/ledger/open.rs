@@ -56,9 +56,7 @@ impl RedbStore {
             Ok(found) if found.len() == 0 => return Err(not_a_ledger(&path, "the file is empty")),
             Ok(_) => {}
         }
-        let backend = locked(&path)?;
-        let gate = Gate::new(backend).map_err(|error| wrong(&path, "opening", &error))?;
-        let db = builder().create_with_backend(gate.clone()).map_err(|error| refused(&path, error))?;
+        let (gate, db) = locked(&path)?;
         match format(&db).map_err(|error| unreadable(&path, error))? {
             Format::Known => {}
             Format::Newer(found) => return Err(LedgerError::Newer { path, found, known: FORMAT }),
@@ -103,21 +101,35 @@ impl RedbStore {
 /// Opens the file and takes its lock. A process that is killed while it starts another leaves its locks with that one, for
 /// the moment until the other has become a program of its own; and for a moment a holder has not yet, or no longer, said
 /// who it is. These moments are waited for, a living holder never is.
-fn locked(path: &Path) -> Result<FileBackend, LedgerError> {
-    for _ in 0..PATIENCE {
-        match lock(path)? {
-            Err(DatabaseError::DatabaseAlreadyOpen) if Holder::read(path).is_none_or(|it| it.is_gone()) => {
+fn locked(path: &Path) -> Result<(Gate, Database), LedgerError> {
+    let mut patience = PATIENCE;
+    loop {
+        match attempt(path)? {
+            Ok(opened) => return Ok(opened),
+            Err(error)
+                if is_held(&error) && patience > 0 && Holder::read(path).is_none_or(|it| it.is_gone()) =>
+            {
+                patience -= 1;
                 thread::sleep(Duration::from_millis(10));
             }
-            taken => return taken.map_err(|error| refused(path, error)),
+            Err(error) => return Err(refused(path, error)),
         }
     }
-    lock(path)?.map_err(|error| refused(path, error))
 }
 
-fn lock(path: &Path) -> Result<Result<FileBackend, DatabaseError>, LedgerError> {
-    let file = File::options().read(true).write(true).open(path);
-    Ok(FileBackend::new(file.map_err(|error| wrong(path, "opening", &error))?))
+fn attempt(path: &Path) -> Result<Result<(Gate, Database), DatabaseError>, LedgerError> {
+    let opening = |error: &io::Error| wrong(path, "opening", error);
+    let file = File::options().read(true).write(true).open(path).map_err(|error| opening(&error))?;
+    let backend = match FileBackend::new(file) {
+        Ok(backend) => backend,
+        Err(error) => return Ok(Err(error)),
+    };
+    let gate = Gate::new(backend).map_err(|error| opening(&error))?;
+    Ok(builder().create_with_backend(gate.clone()).map(|db| (gate, db)))
+}
+
+fn is_held(error: &DatabaseError) -> bool {
+    matches!(error, DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch)
 }
 
 fn builder() -> Builder {
@@ -182,9 +194,7 @@ fn wrong(path: &Path, doing: &str, error: &io::Error) -> LedgerError {
 /// Why redb did not open the file.
 fn refused(path: &Path, error: DatabaseError) -> LedgerError {
     match error {
-        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-            LedgerError::Held { path: path.to_owned(), holder: Holder::read(path) }
-        }
+        error if is_held(&error) => LedgerError::Held { path: path.to_owned(), holder: Holder::read(path) },
         DatabaseError::UpgradeRequired(version) => not_a_ledger(
             path,
             format!(
