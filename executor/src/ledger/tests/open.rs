@@ -52,12 +52,12 @@ fn the_lock_of_a_holder_that_is_no_more_is_waited_for() {
     gone.wait().unwrap();
     let holder = Holder { pid: gone.id(), ..Holder::read(&path).unwrap() };
     fs::write(beside(&path, ".holder"), serde_json::to_vec(&holder).unwrap()).unwrap();
-    let (tries, tried) = std::sync::mpsc::channel();
+    let (at_it, opener) = std::sync::mpsc::channel();
     let opening = std::thread::spawn(move || {
-        tries.send(()).unwrap();
+        at_it.send(()).unwrap();
         Ledger::open(path).map(drop)
     });
-    tried.recv().unwrap();
+    opener.recv().unwrap();
     drop(ledger);
     opening.join().unwrap().unwrap();
 }
