@@ -9,11 +9,12 @@ use hermes_workflows::{
     prelude::*,
 };
 use std::{path::Path, time::Instant};
+use tokio::runtime::Runtime;
 
 /// Bodies over this many bytes stand in a table of their own.
 const INLINE: usize = 512;
 
-fn runtime() -> tokio::runtime::Runtime {
+fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime")
 }
 
@@ -131,6 +132,30 @@ pub(crate) fn fan_out(agents: bool) -> Measured {
     }
 }
 
+/// A finished run of `steps` agents and one at its end, opened and resumed.
+struct Resumed {
+    seconds: f64,
+    /// How long the opening took of that.
+    opened: f64,
+    fingerprints: u64,
+}
+
+fn resumed<O: Data>(runtime: &Runtime, path: &Path, plan: &Plan<u32, O>, steps: u32) -> Resumed {
+    let began = Instant::now();
+    let executor = executor(path, 64);
+    let opened = began.elapsed().as_secs_f64();
+    let counts = runtime.block_on(async {
+        let run = executor.resume(plan, "w").await.expect("a run");
+        match run.outcome().await.expect("an outcome") {
+            Outcome::Completed(done) => done.counts,
+            _ => panic!("it has not completed"),
+        }
+    });
+    let seconds = began.elapsed().as_secs_f64();
+    assert_eq!((counts.calls, counts.compared), (0, u64::from(steps) + 1));
+    Resumed { seconds, opened, fingerprints: executor.fingerprints_compared() }
+}
+
 /// W3: a run of 10,000 finished agent steps with prompts of 1 KB, opened and resumed; every fingerprint is checked.
 pub(crate) fn resume() -> Measured {
     const STEPS: u32 = 10_000;
@@ -153,24 +178,16 @@ pub(crate) fn resume() -> Measured {
     let (rows, _) = rows(&first);
     drop(first);
     let runtime = runtime();
-    let began = Instant::now();
-    let again = executor(&path, 64);
-    let opened = began.elapsed().as_secs_f64();
-    let counts = runtime.block_on(async {
-        let run = again.resume(&plan, "w").await.expect("a run");
-        match run.outcome().await.expect("an outcome") {
-            Outcome::Completed(done) => done.counts,
-            other => panic!("{other:?}"),
-        }
-    });
-    let seconds = began.elapsed().as_secs_f64();
-    assert_eq!((counts.calls, counts.compared), (0, u64::from(STEPS) + 1));
+    // Each time anew, from opening the file on; the one in the middle counts.
+    let mut resumes: Vec<_> = (0..5).map(|_| resumed(&runtime, &path, &plan, STEPS)).collect();
+    resumes.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
+    let Resumed { seconds, opened, fingerprints } = resumes.swap_remove(resumes.len() / 2);
     let raw = raw::scan(&directory.path().join("raw.redb"), &rows, PROMPT, STEPS as usize);
     Measured {
         ours: seconds * 1000.0,
         raw: Some(raw * 1000.0),
         time: true,
-        note: format!("open={:.1} fingerprints={}", opened * 1000.0, again.fingerprints_compared()),
+        note: format!("open={:.1} fingerprints={fingerprints}", opened * 1000.0),
     }
 }
 
