@@ -157,6 +157,37 @@ async fn nested_limits_bound_and_never_lock_each_other_out() {
 }
 
 #[tokio::test]
+async fn under_limit_1_an_item_ends_before_the_next_begins_whatever_is_in_it() {
+    let plan = Plan::new("serial", |items: Step<Vec<u32>>| {
+        parallel_each("each", items, |item| {
+            let work =
+                |name: &str, of: Step<u32>| agent(name).input("of", of).prompt("Work.").returns::<u32>();
+            let looped = repeat("loop", item, 3, |state| {
+                let next = work("round", state);
+                branch("enough", next).when("yes", |_| false, |_| next.done()).otherwise(|_| next.again())
+            })
+            .or_else(|state| state);
+            let several = looped.map(|last| vec![*last; 2]);
+            let inner = parallel_each("inner", several, |one| work("one", one)).all();
+            branch("arm", inner).when("any", |_| true, |_| work("arm", item)).or_fail()
+        })
+        .limit(1)
+        .all()
+    })
+    .unwrap();
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noted = Arc::clone(&order);
+    let runner = FnRunner::sync(move |call| {
+        noted.lock().unwrap().push(call.path.clone());
+        Ok(AgentReply::json(serde_json::json!(1)))
+    });
+    start(&over(runner, 16), &plan, vec![1, 2, 3]).await.completed();
+    let items: Vec<_> = order.lock().unwrap().iter().map(|path| path[..8].to_owned()).collect();
+    let expected = ["each[0]/", "each[1]/", "each[2]/"].map(|item| vec![item.to_owned(); 6]).concat();
+    assert_eq!(items, expected);
+}
+
+#[tokio::test]
 async fn no_item_and_one_item_are_lists_like_others() {
     for count in [0, 1] {
         let (runner, calls) = echo();

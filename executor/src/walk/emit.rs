@@ -69,6 +69,9 @@ impl Walk {
         blobs: Vec<Vec<u8>>,
         then: Then,
     ) {
+        if let Then::Decided(at) = then {
+            self.decision_wanted(at);
+        }
         let record = Record::new(at, generation, fingerprint, output, event);
         self.emits.push(Emit { record, blobs, then });
     }

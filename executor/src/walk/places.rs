@@ -17,6 +17,13 @@ impl Walk {
         self.admit(at);
     }
 
+    /// A decision is to be made durable: till then the items around it are as busy as with a call, and keep their places.
+    pub(super) fn decision_wanted(&mut self, at: At) {
+        for id in self.chain(at.frame) {
+            self.frame_mut(id).active += 1;
+        }
+    }
+
     /// The frame and those around it, innermost first.
     fn chain(&self, frame: FrameId) -> Vec<FrameId> {
         let mut chain = vec![frame];
@@ -93,7 +100,7 @@ impl Walk {
         }
     }
 
-    /// A call that was wanted is over: items around it that want no other give their places back.
+    /// A call that was wanted is over, or a decision is durable: items around it that want no other give their places back.
     pub(super) fn call_over(&mut self, chain: &[FrameId]) {
         for id in chain {
             if self.frames[id.0 as usize].is_none() {

@@ -58,6 +58,7 @@ impl Walk {
 
     /// A decision is durable: what is below it may begin.
     pub(super) fn decision_stands(&mut self, at: At) {
+        let around = self.around(at);
         if let Some((index, body, on, caused)) = self.decided.remove(&at) {
             self.open_arm(at, index, body, on, caused);
         } else if self.fan(at).is_some() {
@@ -66,6 +67,7 @@ impl Walk {
             self.flow_on(at);
         }
         self.turn();
+        self.call_over(&around);
         self.reclaim();
     }
 
