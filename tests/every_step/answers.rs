@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-/// The answer of an agent at `path` to `told`. Told anything else, it says something else: an output made from a wrong
-/// or missing input cannot pass for the right one.
-pub(crate) fn text(path: &str, told: &str) -> String {
-    format!("{path} {}", &blake3::hash(told.as_bytes()).to_hex()[..8])
+/// What an agent answers to `told`, beginning with these words. Told anything else, it says something else: an output
+/// made from a wrong or missing input cannot pass for the right one.
+pub(crate) fn text(words: &str, told: &str) -> String {
+    format!("{words} {}", &blake3::hash(told.as_bytes()).to_hex()[..8])
 }
 
 /// A value of this schema. Lists have two elements, and each text is `said` with its place, so that no two are alike.

@@ -43,6 +43,9 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     pub(crate) steps: BTreeMap<String, Entry>,
+    /// The steps of the plan that are called or asked, and of them those that the run came to: patterns of their paths.
+    pub(crate) planned: BTreeSet<String>,
+    pub(crate) reached: BTreeSet<String>,
     pub(crate) head: Head,
     pub(crate) end: Option<EndKind>,
 }
@@ -191,14 +194,18 @@ fn journal(ledger: &Ledger) -> Journal {
     let run = ledger.find(&RunId::new(RUN).unwrap()).unwrap().unwrap();
     let event = |seq: Seq| ledger.record(run, seq).unwrap().event().unwrap();
     let state = ledger.state(run).unwrap();
-    let mut steps = BTreeMap::new();
+    let planned =
+        state.steps.iter().filter(|(_, kind)| ["agent", "ask", "review", "step"].contains(&&**kind));
+    let planned: BTreeSet<_> = planned.map(|(pattern, _)| pattern.to_string()).collect();
+    let (mut steps, mut reached) = (BTreeMap::new(), BTreeSet::new());
     for (at, cell) in state.cells() {
         let failure = match event(cell.outcome) {
             Event::Failed(failed) if cell.status == CellStatus::Failed => Some(failed.failure),
             _ => None,
         };
-        let kind = state.steps[at.step.0 as usize].1.clone();
-        let entry = Entry { kind, status: cell.status, fingerprint: cell.fingerprint, failure };
+        let (pattern, kind) = &state.steps[at.step.0 as usize];
+        reached.extend(planned.get(&pattern.to_string()).cloned());
+        let entry = Entry { kind: kind.clone(), status: cell.status, fingerprint: cell.fingerprint, failure };
         let path = state.path(at).to_string();
         if path.is_empty() {
             // The plan itself: its input.
@@ -210,5 +217,5 @@ fn journal(ledger: &Ledger) -> Journal {
         Event::Ended(ended) => ended.end,
         other => panic!("an end that is none: {other:?}"),
     });
-    Journal { steps, head: state.summary.head().unwrap().clone(), end }
+    Journal { steps, planned, reached, head: state.summary.head().unwrap().clone(), end }
 }

@@ -75,11 +75,20 @@ struct Inner {
 
 /// What all places of a plan, and its runner, share. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Faults(Arc<Mutex<Inner>>);
+pub(crate) struct Faults {
+    inner: Arc<Mutex<Inner>>,
+    /// What the agent of a name says, where that decides which way the plan takes.
+    says: Option<(&'static str, String)>,
+}
 
 impl Faults {
+    /// The same, where the agents of this name begin every answer with these words.
+    pub(crate) fn saying(agent: &'static str, words: &str) -> Self {
+        Self { says: Some((agent, words.to_owned())), ..Self::default() }
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets everything, and orders a fault.
@@ -163,7 +172,11 @@ impl Runner for Faults {
                 Some(Fault::Panics) => panic!("{SAYS}"),
                 Some(Fault::TimesOut) => std::future::pending().await,
                 None => Ok(match &call.expect {
-                    Expect::Text => AgentReply::text(answers::text(&call.path, &call.text)),
+                    Expect::Text => {
+                        let said = self.says.as_ref().filter(|(agent, _)| call.path.ends_with(agent));
+                        let words = said.map_or(&call.path, |(_, words)| words);
+                        AgentReply::text(answers::text(words, &call.text))
+                    }
                     Expect::Json(schema) => AgentReply::json(answers::sample(
                         schema.json(),
                         &answers::text(&call.path, &call.text),
