@@ -2,6 +2,7 @@
 //!
 //! Must not hold: knowledge of values that travel (`value` builds on this, not the other way round), or any network.
 
+mod error;
 mod keywords;
 mod label;
 mod refs;
@@ -10,6 +11,7 @@ mod schema;
 mod structural;
 mod validate;
 
+pub use error::SchemaError;
 pub(crate) use refs::resolve;
-pub use schema::{Schema, SchemaError};
+pub use schema::Schema;
 pub use validate::Violation;

@@ -1,8 +1,8 @@
 //! References inside one schema document: `#`, `#/$defs/Name`. Nothing here ever looks outside the document.
 
 use super::{
+    error::SchemaError,
     keywords::{Content, content},
-    schema::SchemaError,
 };
 use serde_json::Value;
 

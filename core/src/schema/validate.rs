@@ -1,6 +1,6 @@
 //! Validation. The only file that knows jsonschema: it has a release every few days, and its defaults fetch over HTTP.
 
-use super::schema::SchemaError;
+use super::error::SchemaError;
 use jsonschema::{Retrieve, Uri, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 use std::fmt;
