@@ -3,7 +3,7 @@
 mod support;
 
 use hermes_workflows::{executor::LedgerError, prelude::*};
-use std::fs;
+use std::{fs, sync::Arc};
 use support::*;
 
 fn plan() -> Plan<String, String> {
@@ -235,4 +235,51 @@ async fn an_empty_run_id_is_refused() {
     }
     let given = executor.start(&plan, 1).await.unwrap();
     assert!(given.id().as_str().starts_with("p-"));
+}
+
+#[tokio::test]
+async fn a_run_is_driven_by_one_executor_whoever_shares_the_ledger() {
+    let plan =
+        Plan::new("p", |input: Step<u32>| agent("a").input("input", input).prompt("Go.").text()).unwrap();
+    let (reached, go) = (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
+    let runner = FnRunner::new({
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        move |_| {
+            let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+            async move {
+                reached.notify_one();
+                go.notified().await;
+                Ok(AgentReply::text("done"))
+            }
+        }
+    });
+    let ledger = Ledger::in_memory().unwrap();
+    let one = Executor::builder().ledger(ledger.clone()).runner(runner).build();
+    let other = Executor::builder().ledger(ledger).runner(refuses()).build();
+    let run = one.start(&plan, 1).id("r").await.unwrap();
+    reached.notified().await;
+    let refused = other.start(&plan, 1).id("r").await.unwrap_err();
+    assert!(refused.to_string().contains("driven by another executor"), "{refused}");
+    go.notify_one();
+    run.outcome().await.completed();
+    // Once it is done, anybody may look at it.
+    resume(&other, &plan).await.completed();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_id_started_at_once_is_the_same_run() {
+    let plan =
+        Plan::new("p", |input: Step<u32>| agent("a").input("input", input).prompt("Go.").text()).unwrap();
+    let (runner, calls) = echo();
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).build();
+    let starts: Vec<_> = (0..20)
+        .map(|_| {
+            let (executor, plan) = (executor.clone(), plan.clone());
+            tokio::spawn(async move { start(&executor, &plan, 1).await.completed().0 })
+        })
+        .collect();
+    for start in starts {
+        assert_eq!(start.await.unwrap(), "<a>");
+    }
+    assert_eq!(calls.count(), 1);
 }

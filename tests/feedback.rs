@@ -155,6 +155,7 @@ async fn answers_are_idempotent_by_key_and_late_or_conflicting_ones_are_refused(
         AnswerError::NotOpen { .. }
     ));
     resume(&executor, &plan(5)).await.completed();
+    assert_eq!(give(&yes, "k1").await.unwrap(), first, "nor does it once the run has ended");
     assert!(matches!(
         give(&yes, "k3").await.unwrap_err(),
         AnswerError::Ended { .. } | AnswerError::Late { .. }
@@ -219,4 +220,66 @@ async fn choices_must_be_among_the_options() {
     executor.answer(&run_id(), &many, &["b", "a"]).await.unwrap();
     let (value, _) = resume(&executor, &plan).await.completed();
     assert_eq!(value, ("b".to_owned(), vec!["b".to_owned(), "a".to_owned()]));
+}
+
+/// A number that is asked for, and then may be edited.
+fn number() -> Plan<u32, u32> {
+    Plan::new("number", |input: Step<u32>| {
+        let asked = ask("which").input("input", input).returns::<u8>();
+        review("sure", asked.map(|asked| u32::from(*asked))).approved()
+    })
+    .unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_that_its_type_cannot_read_is_asked_again_with_the_reason() {
+    // For a schema 1.0 is an integer; for the type it is none.
+    let store = Store::new();
+    let executor = store.replayer();
+    let needs = start(&executor, &number(), 1).await.waiting();
+    executor.answer(&run_id(), &needs[0], &1.0).await.unwrap();
+    let again = resume(&executor, &number()).await.waiting();
+    assert!(again[0].path == "which" && again[0].id != needs[0].id, "{again:?}");
+    let shown = executor.shown(&again[0]).unwrap();
+    let why = |shown: &[(String, serde_json::Value)]| {
+        let (name, why) = shown.last().unwrap();
+        assert_eq!(name, "the last answer does not count");
+        why.as_str().unwrap().to_owned()
+    };
+    assert!(why(&shown).contains("1.0"), "{shown:?}");
+    answer(&executor, "which", &serde_json::json!(3)).await;
+    resume(&executor, &number()).await.waiting();
+
+    let edited = serde_json::json!({ "decision": "edit", "value": 4.0 });
+    answer(&executor, "sure[1]", &edited).await;
+    drop(executor);
+    let executor = store.replayer();
+    let again = resume(&executor, &number()).await.waiting();
+    assert_eq!(again[0].path, "sure[1]");
+    assert!(why(&executor.shown(&again[0]).unwrap()).contains("4.0"));
+    answer(&executor, "sure[1]", &serde_json::json!({ "decision": "edit", "value": 4 })).await;
+    assert_eq!(resume(&executor, &number()).await.completed().0, 4);
+    assert_eq!(resume(&executor, &number()).await.completed().0, 4);
+}
+
+#[tokio::test]
+async fn a_live_run_asks_again_too() {
+    let store = Store::new();
+    let executor = store.replayer();
+    let plan = Plan::new("two", |input: Step<u32>| {
+        let first = ask("first").input("input", input).returns::<u8>();
+        let second = ask("second").input("input", input).returns::<u8>();
+        join((first, second))
+    })
+    .unwrap();
+    start(&executor, &plan, 1).await.waiting();
+    // Answered while the run is being driven, or just after: it makes no difference to what comes of it.
+    let run = executor.resume(&plan, "r").await.unwrap();
+    answer(&executor, "first", &serde_json::json!(1.0)).await;
+    run.outcome().await.unwrap();
+    let needs = resume(&executor, &plan).await.waiting();
+    assert_eq!(needs.len(), 2);
+    answer(&executor, "first", &serde_json::json!(1)).await;
+    answer(&executor, "second", &serde_json::json!(2)).await;
+    assert_eq!(resume(&executor, &plan).await.completed().0, (1, 2));
 }

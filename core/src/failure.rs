@@ -78,7 +78,7 @@ impl FailureClass {
             Self::Cancelled => "it was cancelled",
             Self::Rejected => "the step's own code returned an error",
             Self::NotApproved => "not approved",
-            Self::Panicked => "the author's code panicked",
+            Self::Panicked => "code panicked",
             Self::Unencodable => "the value does not survive JSON",
             Self::TooLarge => "the value is too large",
             Self::DuplicateKey => "two items have one key",
@@ -103,8 +103,9 @@ impl FailureClass {
             Self::TimedOut => "retry the run, or give the step a longer `.timeout`",
             Self::CutOff => "retry the run, or ask for a shorter answer",
             Self::Cancelled | Self::Interrupted => "retry the run to run it again",
-            Self::Rejected | Self::Panicked => {
-                "mend the closure, give the step a new `.version`, then retry the run"
+            Self::Rejected => "mend the closure, give the step a new `.version`, then retry the run",
+            Self::Panicked => {
+                "mend what panicked; a step's own closure also needs a new `.version`; then retry the run"
             }
             Self::NotApproved => "raise `.max_rounds`, or retry the run after changing the work",
             Self::Unencodable => {

@@ -8,7 +8,11 @@ use crate::{
 };
 use hermes_workflows::{executor::AnswerError, prelude::*};
 use serde_json::{Value, json};
-use std::io::{self, IsTerminal};
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    io::{self, IsTerminal},
+};
 
 /// The review that `--reject-once` sends back: the first round of the outline's. Naming it makes a command that was killed
 /// and started again ask for the same one revision.
@@ -21,6 +25,8 @@ pub(crate) struct Answers<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) id: &'a RunId,
     pub(crate) options: &'a Options,
+    /// The paths whose `--answer` was given.
+    pub(crate) used: RefCell<BTreeSet<String>>,
 }
 
 impl Answers<'_> {
@@ -44,6 +50,7 @@ impl Answers<'_> {
 
     fn given(&self, need: &Need) -> Result<Option<Value>, Trouble> {
         if let Some((_, answer)) = self.options.answers.iter().find(|(path, _)| *path == need.path) {
+            self.used.borrow_mut().insert(need.path.clone());
             return Ok(Some(answer.clone()));
         }
         if self.options.reject_once && need.path == SENT_BACK {
@@ -87,16 +94,15 @@ impl Answers<'_> {
         Ok(())
     }
 
-    /// Says which answers of the command line were for questions that never came up.
+    /// Says which answers of the command line were not given, and why.
     pub(crate) fn warn_of_unused(&self) {
-        for (path, _) in &self.options.answers {
-            let never_asked = matches!(
-                self.executor.question(self.id, path),
-                Err(AnswerError::NotOpen { .. } | AnswerError::Ended { .. })
-            );
-            if never_asked {
-                eprintln!("warning: no question `{path}` has come up; its --answer was not used");
-            }
+        let used = self.used.borrow();
+        for (path, _) in self.options.answers.iter().filter(|(path, _)| !used.contains(path)) {
+            let why = match self.executor.question(self.id, path) {
+                Err(AnswerError::NotOpen { .. }) => format!("no question `{path}` has come up"),
+                _ => format!("`{path}` is not open"),
+            };
+            eprintln!("warning: {why}; its --answer was not used");
         }
     }
 }

@@ -14,7 +14,9 @@ use hermes_workflows::{
     prelude::*,
 };
 use std::{
-    fs,
+    cell::RefCell,
+    collections::BTreeSet,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -55,10 +57,17 @@ pub(crate) async fn run(options: Options) -> Result<u8, Trouble> {
     let id = RunId::new(options.run_id()).map_err(|error| usage(error.to_string()))?;
     let notes = notes_file::read(&options.notes).map_err(usage)?;
     let out = options.out();
-    check_out(&out, &options.notes).map_err(usage)?;
+    check_out(&out, &options.notes, &options.ledger).map_err(usage)?;
     let plan = Plan::new("blog-post", blog_post)?;
     let executor = executor(&options.ledger)?;
-    let job = Job { options: &options, executor: &executor, plan: &plan, id: &id, notes };
+    let job = Job {
+        options: &options,
+        executor: &executor,
+        plan: &plan,
+        id: &id,
+        notes,
+        decided: RefCell::default(),
+    };
     job.finish(&out).await
 }
 
@@ -79,6 +88,8 @@ struct Job<'a> {
     plan: &'a Plan<String, String>,
     id: &'a RunId,
     notes: String,
+    /// The paths whose `--decide` was used.
+    decided: RefCell<BTreeSet<String>>,
 }
 
 impl Job<'_> {
@@ -86,7 +97,8 @@ impl Job<'_> {
         let mut watch = self.executor.watch();
         let calls_before = self.calls()?;
         line(&format!("run: {}", self.id));
-        let answers = Answers { executor: self.executor, id: self.id, options: self.options };
+        let used = RefCell::default();
+        let answers = Answers { executor: self.executor, id: self.id, options: self.options, used };
         let mut reused = None;
         let mut may_retry = self.options.retry;
         let mut run = self.start().await?;
@@ -132,6 +144,11 @@ impl Job<'_> {
             }
         };
         answers.warn_of_unused();
+        for (path, _) in &self.options.decisions {
+            if !self.decided.borrow().contains(path) {
+                eprintln!("warning: nothing is to be decided at `{path}`; its --decide was not used");
+            }
+        }
         Ok(code)
     }
 
@@ -158,6 +175,7 @@ impl Job<'_> {
                     .by(Actor::default().through("command line"))
                     .await?;
                 line(&format!("decided: {}: {decision:?}", need.path));
+                self.decided.borrow_mut().insert(need.path.clone());
                 made += 1;
             }
         }
@@ -182,8 +200,9 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The post must not replace the notes, and must be writable as far as can be seen before anything is done.
-fn check_out(out: &Path, notes: &Path) -> Result<(), String> {
+/// The post must replace neither the notes nor the ledger, and must be writable as far as can be seen before anything is
+/// done.
+fn check_out(out: &Path, notes: &Path, ledger: &Path) -> Result<(), String> {
     let shown = out.display();
     if out.is_dir() {
         return Err(format!("--out {shown} is a directory; give the path of a file"));
@@ -195,30 +214,50 @@ fn check_out(out: &Path, notes: &Path) -> Result<(), String> {
             directory.display()
         ));
     }
-    let same = |a: fs::Metadata, b: fs::Metadata| {
-        use std::os::unix::fs::MetadataExt;
-        (a.dev(), a.ino()) == (b.dev(), b.ino())
-    };
-    if let (Ok(out), Ok(notes)) = (fs::metadata(out), fs::metadata(notes))
-        && same(out, notes)
-    {
-        return Err(format!("--out {shown} is the notes file itself; give the post another path"));
+    for (other, what) in [(notes, "notes file"), (ledger, "ledger")] {
+        if is_same(out, other) {
+            return Err(format!("--out {shown} is the {what} itself; give the post another path"));
+        }
     }
     Ok(())
 }
 
-/// Writes the post under another name first: whoever reads it never sees half of it.
+/// Whether two paths are one file, or would be once they are made.
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => absolute(one) == absolute(other),
+    }
+}
+
+/// Writes the post under another name first: whoever reads it never sees half of it. What is no plain file (a pipe, a
+/// terminal) is written to as it is, and a link is followed.
 fn write(out: &Path, post: &str) -> Result<(), Trouble> {
-    let mut half = out.as_os_str().to_owned();
-    half.push(format!(".{}.new", std::process::id()));
-    let half = PathBuf::from(half);
-    fs::write(&half, post).and_then(|()| fs::rename(&half, out)).map_err(|error| {
-        // It may not be there at all.
-        let _ = fs::remove_file(&half);
+    let written = match fs::metadata(out) {
+        Ok(found) if !found.is_file() => fs::write(out, post),
+        Ok(found) => fs::canonicalize(out).and_then(|out| replace(&out, post, Some(found.permissions()))),
+        Err(_) => replace(out, post, None),
+    };
+    written.map_err(|error| {
         let message = format!(
             "the post is in the ledger, but {} cannot be written: {error}; the same command with another --out writes it",
             out.display()
         );
         Trouble::new(FAILED, message)
     })
+}
+
+fn replace(out: &Path, post: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let mut half = out.as_os_str().to_owned();
+    half.push(format!(".{}.new", std::process::id()));
+    let half = PathBuf::from(half);
+    let written = fs::write(&half, post)
+        .and_then(|()| permissions.map_or(Ok(()), |permissions| fs::set_permissions(&half, permissions)))
+        .and_then(|()| fs::rename(&half, out));
+    if written.is_err() {
+        // It may not be there at all.
+        let _ = fs::remove_file(&half);
+    }
+    written
 }

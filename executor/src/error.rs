@@ -68,6 +68,11 @@ pub enum DriveError {
     /// The run is being driven: it cannot be retried at the same time.
     #[error("run `{0}` is being driven; wait for its outcome first")]
     Live(RunId),
+    /// Another executor on the same ledger drives the run.
+    #[error(
+        "run `{0}` is being driven by another executor on this ledger; use that one, or wait until it is done"
+    )]
+    Elsewhere(RunId),
     /// The input does not survive JSON.
     #[error("the input of the run cannot be stored: {0}")]
     Input(String),

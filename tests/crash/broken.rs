@@ -1,12 +1,12 @@
-//! A writer with the fault that the crash test is there to find: it acknowledges an outcome before it is durable, so that
-//! what depends on it may become durable first.
+//! Writers with the faults that the crash test is there to find: they acknowledge an outcome, or anything, before it is
+//! durable.
 
 use crate::store::reads_from;
 use hermes_workflows::{
     core::journal::{Kind, Record},
     executor::{
         LedgerError,
-        ledger::{CommitBatch, RedbStore, Store},
+        ledger::{CommitBatch, CrashBackend, RedbStore, Store},
     },
 };
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ pub(crate) struct OutcomesLate {
 
 impl OutcomesLate {
     pub(crate) fn around(disk: RedbStore) -> Self {
-        let seen = RedbStore::on_backend(hermes_workflows::executor::ledger::CrashBackend::new()).unwrap();
+        let seen = RedbStore::on_backend(CrashBackend::new()).unwrap();
         Self { seen, disk, late: Mutex::default() }
     }
 }
@@ -47,5 +47,37 @@ impl Store for OutcomesLate {
     fn settle(&self) -> Result<(), LedgerError> {
         let rows = std::mem::take(&mut self.late.lock().unwrap().rows);
         self.disk.commit(&CommitBatch { rows, ..CommitBatch::default() })
+    }
+}
+
+/// Writes everything to the disk only before the commit that follows it: in order, and late.
+pub(crate) struct Hasty {
+    /// Has everything at once, in memory: reads go there.
+    seen: RedbStore,
+    disk: RedbStore,
+    late: Mutex<CommitBatch>,
+}
+
+impl Hasty {
+    pub(crate) fn around(disk: RedbStore) -> Self {
+        Self { seen: RedbStore::on_backend(CrashBackend::new()).unwrap(), disk, late: Mutex::default() }
+    }
+
+    fn write(&self, next: CommitBatch) -> Result<(), LedgerError> {
+        let before = std::mem::replace(&mut *self.late.lock().unwrap(), next);
+        if before.is_empty() { Ok(()) } else { self.disk.commit(&before) }
+    }
+}
+
+impl Store for Hasty {
+    reads_from!(seen);
+
+    fn commit(&self, batch: &CommitBatch) -> Result<(), LedgerError> {
+        self.seen.commit(batch)?;
+        self.write(batch.clone())
+    }
+
+    fn settle(&self) -> Result<(), LedgerError> {
+        self.write(CommitBatch::default())
     }
 }

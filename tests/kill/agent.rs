@@ -14,13 +14,14 @@ pub(crate) fn serve(desk: &Path) -> ExitCode {
     let request: Value = serde_json::from_reader(std::io::stdin()).unwrap();
     let path = request["path"].as_str().unwrap();
     note(desk, &format!("begin {path}"));
-    gate::pass(desk, &format!("{ROLE} {}", parent_id()));
+    gate::pass(desk, &format!("{ROLE} {} {path}", parent_id()));
     note(desk, &format!("end {path}"));
-    let answer = match says(path) {
-        Answer::Text(text) => json!({ "text": text }),
-        Answer::Json(value) => json!({ "json": value }),
+    let reply = match says(path) {
+        Ok(Answer::Text(text)) => json!({ "protocol": 1, "ok": { "text": text } }),
+        Ok(Answer::Json(value)) => json!({ "protocol": 1, "ok": { "json": value } }),
+        Err(why) => json!({ "protocol": 1, "error": { "kind": "failed", "message": why } }),
     };
-    println!("{}", json!({ "protocol": 1, "ok": answer }));
+    println!("{reply}");
     ExitCode::SUCCESS
 }
 

@@ -1,9 +1,10 @@
-//! The process that is killed: it drives the run to its end, and announces each commit before it makes it.
+//! The process that is killed: it drives the run to its end, and announces each commit before it makes it and before
+//! anybody hears of it.
 
 use crate::{
     agent, gate,
     store::reads_from,
-    support::{Calls, every_primitive::to_the_end},
+    support::{diary::Diary, every_primitive::to_the_end},
 };
 use hermes_workflows::{
     executor::{
@@ -23,7 +24,7 @@ pub(crate) const ROLE: &str = "child";
 /// The ledger's file in the desk.
 pub(crate) const LEDGER: &str = "runs.redb";
 
-/// What it announces before a commit, and at its end.
+/// What it announces before and after a commit, and at its end.
 pub(crate) const COMMIT: &str = "commit";
 pub(crate) const END: &str = "end";
 
@@ -34,13 +35,19 @@ pub(crate) fn run(desk: &Path) -> ExitCode {
     let executor =
         Executor::builder().ledger(Ledger::on(Arc::new(store))).runner(runner).crash_limit(None).build();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let output = runtime.block_on(to_the_end(&executor, &Calls::default()));
+    let output = runtime.block_on(to_the_end(&executor, &Diary::default()));
     drop(executor);
-    gate::pass(desk, &format!("{END} {} {output:?}", std::process::id()));
+    match output {
+        Ok(output) => gate::pass(desk, &format!("{END} {} {output:?}", std::process::id())),
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    }
     ExitCode::SUCCESS
 }
 
-/// A store that passes the gate before each commit: whoever waits there stands between two commits.
+/// A store that passes the gate around each commit: whoever waits there stands between two commits.
 struct Announcing {
     inner: RedbStore,
     desk: PathBuf,
@@ -50,8 +57,11 @@ impl Store for Announcing {
     reads_from!(inner);
 
     fn commit(&self, batch: &CommitBatch) -> Result<(), LedgerError> {
-        gate::pass(&self.desk, &format!("{COMMIT} {}", std::process::id()));
-        self.inner.commit(batch)
+        let announced = format!("{COMMIT} {}", std::process::id());
+        gate::pass(&self.desk, &announced);
+        self.inner.commit(batch)?;
+        gate::pass(&self.desk, &announced);
+        Ok(())
     }
 
     fn settle(&self) -> Result<(), LedgerError> {

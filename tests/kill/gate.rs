@@ -24,7 +24,7 @@ pub(crate) fn pass(desk: &Path, what: &str) {
 
 /// One announcement, and who waits for an answer to it.
 pub(crate) struct Waiting {
-    pub(crate) what: String,
+    what: String,
     stream: UnixStream,
 }
 
@@ -33,6 +33,13 @@ impl Waiting {
         let mut what = String::new();
         BufReader::new(&stream).read_line(&mut what)?;
         Ok(Self { what: what.trim_end().to_owned(), stream })
+    }
+
+    /// Its first two words, and the rest.
+    pub(crate) fn words(&self) -> (String, String, String) {
+        let mut words = self.what.splitn(3, ' ').map(str::to_owned);
+        let mut next = || words.next().unwrap_or_default();
+        (next(), next(), next())
     }
 
     /// Lets it go on. It may have been killed since.

@@ -1,13 +1,12 @@
 //! One plan that has every primitive, who answers its agents, and who answers its questions: for tests that break off a
 //! run anywhere and expect the same end.
 
-use super::Calls;
+use super::{
+    diary::{Diary, Entry},
+    run_id,
+};
 use hermes_workflows::{executor::DriveError, prelude::*};
 use serde_json::json;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
 
 /// What an agent says of a topic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,12 +15,19 @@ pub(crate) struct Finding {
     weight: f64,
 }
 
-/// The plan.
-pub(crate) fn every_primitive() -> Plan<Vec<String>, Vec<String>> {
-    Plan::new("every-primitive", build).unwrap()
+/// The names of the local steps: the diary counts them by name, as a closure does not know the path it is called for.
+pub(crate) const STEPS: [&str; 7] = ["halve", "even", "doubt", "length", "cut", "give_up", "file"];
+
+/// The plan. Its steps note in the diary that they are called.
+pub(crate) fn every_primitive(diary: &Diary) -> Plan<Vec<String>, Vec<String>> {
+    Plan::new("every-primitive", |topics| build(topics, diary)).unwrap()
 }
 
-fn build(topics: Step<Vec<String>>) -> Step<Vec<String>> {
+fn build(topics: Step<Vec<String>>, diary: &Diary) -> Step<Vec<String>> {
+    let noting = |step: &'static str, on: &'static str| {
+        let diary = diary.clone();
+        move || diary.note(Entry::Ran { step, on })
+    };
     let findings = parallel_each("findings", topics, |topic| {
         agent("find")
             .input("topic", topic)
@@ -32,46 +38,79 @@ fn build(topics: Step<Vec<String>>) -> Step<Vec<String>> {
     .key_by(String::clone)
     .limit(2)
     .all();
+    let grades = parallel_each("grades", findings, |finding| {
+        agent("grade").input("finding", finding).prompt("Grade it.").returns::<u8>()
+    })
+    .results();
+    let noted = noting("doubt", "findings[dunes]/find");
+    let doubts = parallel_each("doubts", findings, |finding| {
+        step("doubt").input("finding", finding).try_run_async(move |finding| {
+            noted();
+            async move { if finding.weight > 4.5 { Err("too heavy") } else { Ok(finding.weight) } }
+        })
+    })
+    .options();
+    let noted = (noting("halve", "findings[estuaries]/find"), noting("even", "findings[a%2Fb]/find"));
     let checked = pipeline("checked", findings)
-        .stage(|finding| step("halve").input("finding", finding).run(|finding| finding.weight / 2.0))
+        .stage(|finding| {
+            step("halve").input("finding", finding).run(move |finding| {
+                noted.0();
+                finding.weight / 2.0
+            })
+        })
         .stage(|half| {
-            step("even").input("half", half).try_run(|half| match half {
-                half if *half > 2.0 => Err(format!("{half} is too much")),
-                half => Ok(format!("{half:.2}")),
+            step("even").input("half", half).try_run(move |half| {
+                noted.1();
+                if *half > 2.0 { Err(format!("{half} is too much")) } else { Ok(format!("{half:.2}")) }
             })
         })
         .results();
-    let told = checked.map(|checked| checked.iter().map(Result::is_ok).collect::<Vec<_>>());
+    let told = join((grades, doubts, checked)).map(|(grades, doubts, checked)| {
+        let well = (grades.iter().map(Result::is_ok), doubts.iter().map(Option::is_some));
+        well.0.chain(well.1).chain(checked.iter().map(Result::is_ok)).collect::<Vec<_>>()
+    });
     let lenses = parallel("lenses", ["wide", "narrow"], |lens| {
         agent("look").input("told", told).key(lens).prompt(format!("Look with the {lens} lens.")).text()
     })
-    .options();
-    let names = lenses.map(|lenses| lenses.iter().flatten().cloned().collect::<Vec<_>>());
+    .all();
+    let text = talk(lenses, diary);
+    let last = shorten(text, diary);
+    let sent = agent("send").input("last", last).prompt("Send it.").isolation(Isolation::None).text();
+    let noted = noting("file", "send");
+    let filed = step("file").input("sent", sent).input("told", told).effect(Unsafe).run(move |sent, told| {
+        noted();
+        format!("{sent}: {told:?}")
+    });
+    join((filed, lenses, value("the end".to_owned())))
+        .map(|(filed, lenses, end)| [&[filed.clone(), end.clone()], lenses.as_slice()].concat())
+}
+
+/// The part with the people.
+fn talk(names: Step<Vec<String>>, diary: &Diary) -> Step<String> {
     let one = ask("one").title("Which one?").choose_from(names).one();
     let many = ask("many").choose_from(names).many();
     let count = ask("count").input("one", one).returns::<u8>();
-    let length =
-        scope("measured", || step("length").input("one", one).run_async(|one| async move { one.len() }));
+    let diary = diary.clone();
+    let length = scope("measured", || {
+        step("length").input("one", one).run_async(move |one| {
+            diary.note(Entry::Ran { step: "length", on: "one" });
+            async move { one.len() }
+        })
+    });
     let approved = review("approve", one)
         .revise(|text, feedback| {
             agent("revise").input("text", text).input("feedback", feedback).prompt("Revise it.").text()
         })
         .max_rounds(3)
         .approved();
-    let short = repeat("shorten", approved, 3, |text| {
-        let shorter = step("cut").input("text", text).run(|text| text.chars().skip(1).collect::<String>());
-        branch("short", shorter)
-            .when("yes", |text| text.len() < 4, |_| shorter.done())
-            .otherwise(|_| shorter.again())
-    })
-    .or_else(|text| step("give_up").input("text", text).run(|text| format!("{text}, long")));
-    let size = branch("size", join((length, count)))
+    let size = branch("size", join((length, many)))
         .when("small", |(length, _)| *length < 3, |_| value("small".to_owned()))
         .when(
             "large",
             |(length, _)| *length >= 3,
             |pair| {
-                agent("praise").input("length", pair.get(|pair| &pair.0)).prompt("Praise its length.").text()
+                let length = pair.get(|pair| &pair.0);
+                agent("praise").input("length", length).prompt("Praise its length.").text()
             },
         )
         .or_fail();
@@ -80,67 +119,77 @@ fn build(topics: Step<Vec<String>>) -> Step<Vec<String>> {
         branch("enough", next).when("yes", |count| *count >= 3, |_| next.done()).otherwise(|_| next.again())
     })
     .or_fail();
-    let last = agent("last")
-        .input("short", short)
+    agent("last")
+        .input("approved", approved)
         .input("bounded", bounded)
         .prompt("Say the last word.")
         .effect(Pure)
         .after(size)
-        .text();
-    join((many, size, last))
-        .map(|(many, size, last)| [many.as_slice(), &[size.clone(), last.clone()]].concat())
+        .text()
+}
+
+/// A loop whose rounds are used up.
+fn shorten(text: Step<String>, diary: &Diary) -> Step<String> {
+    let diaries = (diary.clone(), diary.clone());
+    repeat("shorten", text, 2, |text| {
+        let shorter = step("cut").input("text", text).run(move |text| {
+            diaries.0.note(Entry::Ran { step: "cut", on: "last" });
+            text.chars().skip(1).collect::<String>()
+        });
+        branch("short", shorter)
+            .when("yes", |text| text.len() < 4, |_| shorter.done())
+            .otherwise(|_| shorter.again())
+    })
+    .or_else(|text| {
+        step("give_up").input("text", text).run(move |text| {
+            diaries.1.note(Entry::Ran { step: "give_up", on: "shorten[2]/cut" });
+            format!("{text}, long")
+        })
+    })
 }
 
 /// The input that goes with it.
 pub(crate) fn input() -> Vec<String> {
-    ["dunes", "tides", "a/b"].map(str::to_owned).to_vec()
-}
-
-/// How often each path was called.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CallsByPath(Arc<Mutex<BTreeMap<String, u32>>>);
-
-impl CallsByPath {
-    pub(crate) fn of(&self, path: &str) -> u32 {
-        self.0.lock().unwrap().get(path).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn paths(&self) -> Vec<String> {
-        self.0.lock().unwrap().keys().cloned().collect()
-    }
+    ["dunes", "estuaries", "a/b"].map(str::to_owned).to_vec()
 }
 
 /// Answers every agent of the plan, the same each time.
-pub(crate) fn runner(calls: &CallsByPath) -> FnRunner {
-    let calls = calls.clone();
+pub(crate) fn runner(diary: &Diary) -> FnRunner {
+    let diary = diary.clone();
     FnRunner::sync(move |call| {
-        *calls.0.lock().unwrap().entry(call.path.clone()).or_default() += 1;
-        Ok(AgentReply::new(says(&call.path)))
+        diary.note(Entry::Called(call.path.clone()));
+        says(&call.path).map(AgentReply::new).map_err(|why| RunnerError::new(RunnerErrorKind::Failed, why))
     })
 }
 
-/// What the agent at `path` says.
-pub(crate) fn says(path: &str) -> Answer {
+/// What the agent at `path` says, or how it fails.
+pub(crate) fn says(path: &str) -> Result<Answer, &'static str> {
     let weight = path.len() as f64 / 5.0;
-    match path.strip_prefix("findings[").and_then(|rest| rest.split(']').next()) {
-        Some(topic) => Answer::Json(json!({ "topic": topic, "weight": weight })),
-        None => Answer::Text(format!("<{}>", path.rsplit('/').next().unwrap())),
+    let (group, rest) = path.split_once('[').unwrap_or((path, ""));
+    let key = rest.split(']').next().unwrap_or_default();
+    match (group, key) {
+        ("findings", topic) => Ok(Answer::Json(json!({ "topic": topic, "weight": weight }))),
+        ("grades", "estuaries") => Err("it cannot be graded"),
+        ("grades", _) => Ok(Answer::Json(json!(7))),
+        _ => Ok(Answer::Text(format!("<{}>", path.rsplit('/').next().unwrap()))),
     }
 }
 
-/// Starts the run or goes on with it, and answers what is asked until it ends.
-pub(crate) async fn to_the_end(executor: &Executor, answers: &Calls) -> Result<Vec<String>, String> {
-    let plan = every_primitive();
+/// Starts the run or goes on with it, and settles what people must settle until it ends.
+pub(crate) async fn to_the_end(executor: &Executor, diary: &Diary) -> Result<Vec<String>, String> {
+    let plan = every_primitive(diary);
     let failed = |error: DriveError| error.to_string();
+    let mut watch = executor.watch();
     let mut run = executor.start(&plan, input()).id("r").await.map_err(failed)?;
     loop {
-        match run.outcome().await.map_err(failed)? {
-            Outcome::Completed(done) => return Ok(done.value),
-            Outcome::Waiting(needs) => {
+        match diary.watching(&mut watch, run.outcome()).await.map_err(failed)? {
+            Outcome::Completed(done) => {
+                diary.note(Entry::Completed);
+                return Ok(done.value);
+            }
+            Outcome::Waiting(needs) | Outcome::Parked(needs) => {
                 for need in &needs.list {
-                    answers.add();
-                    let answered = executor.answer(&super::run_id(), need, &answer(&need.path)).await;
-                    answered.map_err(|error| format!("{}: {error}", need.path))?;
+                    settle(executor, need, diary).await?;
                 }
                 run = executor.resume(&plan, "r").await.map_err(failed)?;
             }
@@ -149,8 +198,25 @@ pub(crate) async fn to_the_end(executor: &Executor, answers: &Calls) -> Result<V
     }
 }
 
+/// The person, about one need.
+async fn settle(executor: &Executor, need: &Need, diary: &Diary) -> Result<(), String> {
+    match need.kind {
+        NeedKind::Review { .. } => {
+            let given = executor.answer(&run_id(), need, &answer(&need.path)).key(&need.path).await;
+            let seq = given.map_err(|error| format!("{}: {error}", need.path))?;
+            diary.note(Entry::Thanked(need.clone(), seq));
+            Ok(())
+        }
+        NeedKind::InDoubt { .. } => {
+            let decided = executor.decide(&run_id(), need, Decision::Retry).await;
+            decided.map_err(|error| format!("{}: {error}", need.path))
+        }
+        _ => Err(format!("nobody expected {need:?}")),
+    }
+}
+
 /// What the person says to the question at `path`.
-fn answer(path: &str) -> serde_json::Value {
+pub(crate) fn answer(path: &str) -> serde_json::Value {
     match path {
         "one" => json!("<look[wide]>"),
         "many" => json!(["<look[narrow]>", "<look[wide]>"]),

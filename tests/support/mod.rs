@@ -2,6 +2,7 @@
 //! ways to drive a run to its outcome.
 #![expect(dead_code, reason = "each test file uses its own part of this")]
 
+pub(crate) mod diary;
 pub(crate) mod every_primitive;
 
 use hermes_workflows::{

@@ -80,7 +80,7 @@ fn explain(error: &ValidationError<'_>, found: &mut Vec<Violation>) {
         why: format!(
             "it fits none of the {} variants allowed here{}",
             context.len(),
-            if closest.is_some() { "; the closest one says:" } else { "" }
+            if closest.is_some() { "; the closest one says" } else { "" }
         ),
     });
     for inner in closest.into_iter().flatten() {

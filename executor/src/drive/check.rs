@@ -5,6 +5,7 @@ use crate::{
     error::DriveError,
     program::Program,
     services::Services,
+    sweep::sweep,
     walk::{ROOT, Settings, Walk},
 };
 use hermes_core::{
@@ -35,9 +36,14 @@ pub(super) fn check(
 ) -> Result<Checked, DriveError> {
     let ledger = &services.ledger;
     let program = Arc::new(Program::new(graph));
+    let mut swept = false;
     loop {
         let state = ledger.state(run)?;
         fits(&state, &program.graph, id)?;
+        if !swept {
+            sweep_what_is_left(services, run, &state)?;
+            swept = true;
+        }
         let lookup = Arc::new(JournalLookup { ledger: ledger.clone(), run });
         let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
@@ -77,6 +83,22 @@ pub(super) fn check(
         }
         return Ok(Checked::Goes(Box::new(walk)));
     }
+}
+
+/// Ends what is left of calls that began and have no outcome. Before anything is written: of each call only the last
+/// attempt is looked at, and that must not be a new one while an older one is left.
+fn sweep_what_is_left(services: &Services, run: RunNo, state: &RunState) -> Result<(), DriveError> {
+    for (_, cell) in state.begun() {
+        let record = services.ledger.record(run, cell.request)?;
+        let event = record.event().map_err(|error| DriveError::Broken(error.to_string()))?;
+        if let Event::Started(started) = event {
+            let killed = sweep(&started.cookie);
+            if killed > 0 {
+                tracing::info!(killed, cookie = %started.cookie, "ended what was left of an interrupted attempt");
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a run of another plan, or of one that yields another type.

@@ -139,6 +139,7 @@ impl Driver {
             if let Some(why) = self.walk.broken() {
                 return Err(DriveError::Broken(why.to_owned()));
             }
+            self.anew |= self.walk.outdated();
             self.dispatch();
             self.cancel_what_was_asked();
             if self.flush()? {

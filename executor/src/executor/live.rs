@@ -3,6 +3,7 @@
 use crate::{
     drive::{Control, Drive, Published, drive},
     error::DriveError,
+    ledger::Driven,
     services::Services,
 };
 use hermes_core::{
@@ -62,6 +63,9 @@ impl Shared {
         if let Some(other) = live.get(id) {
             return Ok(other.published.clone());
         }
+        let Some(driven) = shared.services.ledger.take(run) else {
+            return Err(DriveError::Elsewhere(id.clone()));
+        };
         let (control, inbox) = mpsc::unbounded_channel();
         let (publish, published) = watch::channel(None);
         let number = shared.services.next_number();
@@ -80,7 +84,7 @@ impl Shared {
         let id = id.clone();
         tokio::spawn(async move {
             // Leaving the list is a drop, so that it also happens when the task is cut off with its runtime.
-            let guard = Leave { shared, id, number };
+            let guard = Leave { shared, id, number, _driven: driven };
             let result = drive(job).await;
             drop(guard);
             publish.send_replace(Some(result));
@@ -117,6 +121,7 @@ struct Leave {
     shared: Arc<Shared>,
     id: RunId,
     number: u64,
+    _driven: Driven,
 }
 
 impl Drop for Leave {

@@ -280,7 +280,9 @@ impl Answering {
                 shared.tell_answer(&self.run, self.need.id, seq, answer.digest());
                 Ok(seq)
             }
-            Err(AnswerError::Late { path }) => self.given_before(run, at, &answer, path),
+            Err(refused @ (AnswerError::Late { .. } | AnswerError::Ended { .. })) => {
+                self.given_before(run, at, &answer, refused)
+            }
             Err(error) => Err(error),
         }
     }
@@ -304,14 +306,27 @@ impl Answering {
         Ok(self.executor.shared.services.ledger.record(run, self.need.id)?.header.at)
     }
 
-    /// The question is not open any more: the same answer under the same key was given before, or something else was.
-    fn given_before(&self, run: RunNo, at: Address, answer: &Val, path: String) -> Result<Seq, AnswerError> {
+    /// The question is not open any more: the same answer under the same key was given before, also where the run has ended
+    /// since; or something else was.
+    fn given_before(
+        &self,
+        run: RunNo,
+        at: Address,
+        answer: &Val,
+        refused: AnswerError,
+    ) -> Result<Seq, AnswerError> {
+        let path = self.need.path.clone();
         let ledger = &self.executor.shared.services.ledger;
         let state = ledger.state(run)?;
-        let Some(cell) = state.cell(at) else { return Err(AnswerError::Changed { path }) };
-        if cell.request != self.need.id || cell.status == CellStatus::Superseded {
-            return Err(AnswerError::Changed { path });
-        }
+        let cell = state
+            .cell(at)
+            .filter(|cell| cell.request == self.need.id && cell.status != CellStatus::Superseded);
+        let Some(cell) = cell else {
+            return Err(match refused {
+                AnswerError::Late { path } => AnswerError::Changed { path },
+                refused => refused,
+            });
+        };
         let record = ledger.record(run, cell.outcome)?;
         match record.event() {
             Ok(Event::Answered(given)) if given.key.is_some() && given.key == self.key => {
@@ -321,7 +336,7 @@ impl Answering {
                     Err(AnswerError::Conflicting { path })
                 }
             }
-            _ => Err(AnswerError::Late { path }),
+            _ => Err(refused),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Starting, resuming and retrying runs.
 
 use super::{handle::Executor, live::Shared, run::Run};
-use crate::{error::DriveError, services::Services};
+use crate::{error::DriveError, ledger::LedgerError, services::Services};
 use hermes_core::{
     data::Data,
     digest::Digest,
@@ -57,7 +57,14 @@ impl<O: Data> IntoFuture for Start<O> {
             };
             let run = match services.ledger.find(&id)? {
                 Some(run) => run,
-                None => create(services, &id, &self.graph, &input)?,
+                None => match create(services, &id, &self.graph, &input) {
+                    // Somebody has begun it at the same moment: the same id is the same run.
+                    Err(DriveError::Writing(error)) if matches!(*error, LedgerError::RunExists { .. }) => {
+                        let found = services.ledger.find(&id)?;
+                        found.ok_or_else(|| DriveError::NoSuchRun(id.to_string()))?
+                    }
+                    created => created?,
+                },
             };
             let published = Shared::drive(shared, &id, run, &self.graph, Some(input.digest()))?;
             Ok(Run { shared: Arc::clone(shared), id, graph: self.graph, published, output: PhantomData })

@@ -3,8 +3,8 @@
 use super::Store;
 use hermes_core::{
     ids::{RunNo, Seq},
-    journal::Kind,
-    value::{Fetch, Unreadable},
+    journal::{Kind, Record},
+    value::{Fetch, Unreadable, digest_json},
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -41,17 +41,35 @@ struct Input<'a> {
     input: &'a RawValue,
 }
 
+/// The value in a record, as it is stored; `None` in a record of a kind that holds none. It must be the value that the header
+/// names.
+pub(super) fn value(record: &Record) -> Result<Option<&str>, String> {
+    let body = record.body.as_slice();
+    let text = match record.header.kind {
+        Kind::Succeeded => serde_json::from_slice::<Output<'_>>(body).map(|body| body.output.get()),
+        Kind::Answered => serde_json::from_slice::<Answer<'_>>(body).map(|body| body.answer.get()),
+        Kind::RunStarted => serde_json::from_slice::<Input<'_>>(body).map(|body| body.input.get()),
+        _ => return Ok(None),
+    };
+    let text = text.map_err(|error| error.to_string())?;
+    let json = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if digest_json(&json) == record.header.output {
+        Ok(Some(text))
+    } else {
+        Err("its value is not the one it was written with; the ledger is damaged".to_owned())
+    }
+}
+
 impl Fetch for Fetcher {
     fn fetch(&self, at: u64) -> Result<Arc<str>, Unreadable> {
         let record = self.store.body(self.run, Seq(at)).map_err(|error| Unreadable(error.to_string()))?;
-        let body = record.body.as_slice();
-        let text = match record.header.kind {
-            Kind::Succeeded => serde_json::from_slice::<Output<'_>>(body).map(|body| body.output.get()),
-            Kind::Answered => serde_json::from_slice::<Answer<'_>>(body).map(|body| body.answer.get()),
-            Kind::RunStarted => serde_json::from_slice::<Input<'_>>(body).map(|body| body.input.get()),
-            kind => return Err(self.unreadable(at, &format!("a {kind:?} record holds no value"))),
-        };
-        text.map(Arc::from).map_err(|error| self.unreadable(at, &error.to_string()))
+        match value(&record) {
+            Ok(Some(text)) => Ok(text.into()),
+            Ok(None) => {
+                Err(self.unreadable(at, &format!("a {:?} record holds no value", record.header.kind)))
+            }
+            Err(why) => Err(self.unreadable(at, &why)),
+        }
     }
 }
 

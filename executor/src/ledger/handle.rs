@@ -19,10 +19,10 @@ use hermes_core::{
     value::Fetch,
 };
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     thread::{self, JoinHandle},
 };
 
@@ -48,6 +48,20 @@ struct Handle {
     thread: Option<JoinHandle<()>>,
     path: Option<PathBuf>,
     work: Option<PathBuf>,
+    /// The runs that are being driven: each by one executor.
+    driven: Mutex<BTreeSet<RunNo>>,
+}
+
+/// A run that is being driven, till this is dropped.
+pub(crate) struct Driven {
+    ledger: Ledger,
+    run: RunNo,
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.ledger.driven().remove(&self.run);
+    }
 }
 
 impl Drop for Handle {
@@ -90,7 +104,7 @@ impl Ledger {
         let path = store.path().map(Path::to_owned);
         let work = path.as_deref().map(work_directory);
         let (writer, thread) = Writer::start(store);
-        Self(Arc::new(Handle { writer, thread, path, work }))
+        Self(Arc::new(Handle { writer, thread, path, work, driven: Mutex::default() }))
     }
 
     /// The file it is in, absolute; `None` in memory.
@@ -101,6 +115,15 @@ impl Ledger {
     /// The directory beside the file for the workspaces of its runs: `<ledger>.work`. `None` in memory.
     pub fn work_directory(&self) -> Option<&Path> {
         self.0.work.as_deref()
+    }
+
+    fn driven(&self) -> MutexGuard<'_, BTreeSet<RunNo>> {
+        self.0.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a run, to drive it; `None` while another executor on this ledger drives it.
+    pub(crate) fn take(&self, run: RunNo) -> Option<Driven> {
+        self.driven().insert(run).then(|| Driven { ledger: self.clone(), run })
     }
 
     fn store(&self) -> &dyn Store {

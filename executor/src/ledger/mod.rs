@@ -26,6 +26,7 @@ pub use append::Append;
 #[cfg(any(test, feature = "test-util"))]
 pub use crash_backend::{CrashBackend, Loss};
 pub use error::LedgerError;
+pub(crate) use handle::Driven;
 pub use handle::{Ledger, LedgerStats};
 pub use holder::Holder;
 pub use redb_store::RedbStore;

@@ -142,6 +142,13 @@ fn builder() -> Builder {
 fn make(path: &Path) -> Result<(), LedgerError> {
     let failed = |error: &io::Error| wrong(path, "making", error);
     let directory = path.parent().unwrap_or(Path::new("."));
+    if !directory.is_dir() {
+        return Err(LedgerError::Io {
+            ledger: format!("the ledger {}", path.display()),
+            doing: "making".to_owned(),
+            why: format!("there is no directory {}; make it first", directory.display()),
+        });
+    }
     let mut prefix = path.file_name().unwrap_or(OsStr::new("ledger")).to_owned();
     prefix.push(".new-");
     // Readable and writable by its owner only.

@@ -17,6 +17,7 @@ use hermes_core::{
     journal::{Answered, Asked, Event, Failed, Named, Record, RunStarted, Started, Succeeded},
     people::{Actor, Need},
     request::{Request, StepRequest},
+    value::digest_json,
 };
 use serde_json::value::RawValue;
 use std::sync::{Arc, Condvar, Mutex};
@@ -42,7 +43,14 @@ fn request() -> Request {
 }
 
 fn record(at: Address, event: &Event) -> Record {
-    Record::new(at, 0, digest("print"), digest("out"), event)
+    let output = match event {
+        Event::RunStarted(event) => Some(&event.input),
+        Event::Succeeded(event) => Some(&event.output),
+        Event::Answered(event) => Some(&event.answer),
+        _ => None,
+    };
+    let output = output.map_or(digest("out"), |raw| digest_json(&serde_json::from_str(raw.get()).unwrap()));
+    Record::new(at, 0, digest("print"), output, event)
 }
 
 /// The records that begin a run of five steps.

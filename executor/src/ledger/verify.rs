@@ -1,10 +1,11 @@
 //! Checking a store against itself: journals against what was derived from them, blobs against their digests.
 
-use super::{LedgerError, Store};
+use super::{LedgerError, Store, fetch::value};
 use hermes_core::{
     digest::Digest,
     fold::{Head, RunState},
     ids::RunNo,
+    journal::Record,
     people::Need,
 };
 use std::collections::BTreeMap;
@@ -51,8 +52,8 @@ fn journal(store: &dyn Store, run: RunNo, head: &Head, needs: &[Need], wrong: &m
         }
         if record.body.is_empty() {
             positions.push(seq);
-        } else if let Err(error) = record.event() {
-            wrong.push(format!("run `{id}`: record {seq}: {error}"));
+        } else if let Err(why) = reads(&record) {
+            wrong.push(format!("run `{id}`: record {seq}: {why}"));
         }
         Ok(())
     });
@@ -64,8 +65,8 @@ fn journal(store: &dyn Store, run: RunNo, head: &Head, needs: &[Need], wrong: &m
     for seq in positions {
         match store.body(run, seq) {
             Ok(record) => {
-                if let Err(error) = record.event() {
-                    wrong.push(format!("run `{id}`: record {seq}: {error}"));
+                if let Err(why) = reads(&record) {
+                    wrong.push(format!("run `{id}`: record {seq}: {why}"));
                 }
             }
             Err(error) => wrong.push(format!("run `{id}`: {error}")),
@@ -82,4 +83,10 @@ fn journal(store: &dyn Store, run: RunNo, head: &Head, needs: &[Need], wrong: &m
     if folded != needs {
         wrong.push(format!("the needs of run `{id}` are not what its journal says"));
     }
+}
+
+/// That a record's body reads, and holds the value that its header names.
+fn reads(record: &Record) -> Result<(), String> {
+    record.event().map_err(|error| error.to_string())?;
+    value(record).map(drop)
 }

@@ -21,10 +21,14 @@ use hermes_core::{
     request::{AskRequest, Request},
     value::Val,
 };
-use hermes_plan::graph::{ComputeFn, Kind, Location};
+use hermes_plan::graph::{ComputeFn, Kind, Location, Review};
 use std::sync::Arc;
 
+/// What a person is shown beside a question that is asked again because the last answer cannot be read as its type.
+const AGAIN: &str = "the last answer does not count";
+
 /// A question as the plan puts it today.
+#[derive(Clone)]
 struct Question {
     address: Address,
     path: StepPath,
@@ -37,6 +41,15 @@ struct Question {
     caused: bool,
     check: ComputeFn,
     place: Location,
+}
+
+impl Question {
+    /// The same question, which also shows why the last answer to it does not count.
+    fn again(&self, failure: &Failure) -> Self {
+        let mut again = self.clone();
+        again.shown.push((AGAIN.to_owned(), Val::from_json(failure.message.clone().into())));
+        again
+    }
 }
 
 /// What became of looking at a question.
@@ -118,8 +131,8 @@ impl Walk {
                         self.counts.ok += 1;
                         Looked::Answered(value)
                     }
-                    // Valid for its schema, but not what today's type reads: asked again.
-                    Err(_) => self.open_question(at, question, None),
+                    // Valid for its schema, but not what today's type reads: asked again, with the reason.
+                    Err(failure) => self.open_question(at, &question.again(&failure), None),
                 }
             }
             Verdict::StayOpen if self.stopped(at.frame) => {
@@ -242,22 +255,24 @@ impl Walk {
             return;
         };
         let value = Val::stored(answer, Arc::clone(&self.fetch), seq.0);
-        if matches!(self.slot(at), Slot::Group(_)) {
-            self.counts.ok += 1;
+        let program = Arc::clone(&self.program);
+        let node = program.graph.node(at.node);
+        let check = match &node.kind {
+            Kind::Ask(ask) => Arc::clone(&ask.check),
+            Kind::Review(review) => answer_check(review),
+            _ => return,
+        };
+        if guarded(node.at, || check(std::slice::from_ref(&value))).is_err() {
+            // The journal has the answer, and the question is asked again: by a walk that has read that.
+            self.outdated = true;
+            return;
+        }
+        self.counts.ok += 1;
+        if matches!(node.kind, Kind::Review(_)) {
             self.take_review(at, value);
         } else {
-            let program = Arc::clone(&self.program);
-            let node = program.graph.node(at.node);
-            let Kind::Ask(ask) = &node.kind else { return };
             let caused = self.inputs(at).1 || self.own_cause(self.address(at));
-            match guarded(node.at, || (ask.check)(std::slice::from_ref(&value))) {
-                Ok(_) => {
-                    self.counts.ok += 1;
-                    self.settle(at, Slot::Done(value, caused));
-                }
-                // The journal keeps the answer; a walk of its own asks again, as on every resume.
-                Err(failure) => self.fail_unrecorded(at, failure.located(node.at)),
-            }
+            self.settle(at, Slot::Done(value, caused));
         }
         self.turn();
         self.reclaim();
@@ -352,8 +367,7 @@ impl Walk {
             choices: None,
             many: false,
             caused,
-            // An edited value is checked when the answer is taken; the decision around it has a type of ours.
-            check: Arc::new(|values| Ok(values.first().cloned().unwrap_or_else(Val::null))),
+            check: answer_check(review),
             place: node.at,
         };
         let phase = match self.look_at(at, &question) {
@@ -390,10 +404,7 @@ impl Walk {
         match (&*decision, edited, feedback, review.revise) {
             ("\"approve\"", ..) => self.settle(at, Slot::Done(value, caused)),
             ("\"edit\"", Some(edited), ..) => {
-                match guarded(node.at, || (review.check)(std::slice::from_ref(&edited))) {
-                    Ok(_) => self.settle(at, Slot::Done(edited, caused)),
-                    Err(failure) => self.fail_unrecorded(at, failure.located(node.at)),
-                }
+                self.settle(at, Slot::Done(edited, caused));
             }
             ("\"request_changes\"", _, Some(feedback), Some(body)) if round < review.max_rounds.get() => {
                 if let Some(turn) = self.turn_mut(at) {
@@ -421,4 +432,17 @@ impl Walk {
         }
         self.look_at_turn(at);
     }
+}
+
+/// Checks the answer of a review: the decision has a type of ours, an edited value is to be read as the author's.
+fn answer_check(review: &Review) -> ComputeFn {
+    let check = Arc::clone(&review.check);
+    Arc::new(move |values| {
+        let unreadable = |why: String| Failure::new(FailureClass::Undecodable, why);
+        let answer = values.first().ok_or_else(|| unreadable("there is no answer".to_owned()))?;
+        if let Some(edited) = answer.field("value").map_err(|error| unreadable(error.to_string()))? {
+            check(&[edited])?;
+        }
+        Ok(answer.clone())
+    })
 }

@@ -104,6 +104,8 @@ pub(crate) struct Walk {
     pub(super) next_scope: u32,
     pub(super) counts: Counts,
     pub(super) end: Option<FrameResult>,
+    /// Whether the journal says something that only a walk of its own can take in.
+    pub(super) outdated: bool,
     /// What made it impossible to go on reading the journal.
     pub(super) broken: Option<String>,
     /// Plan steps that were never recorded and are not in the journal's table yet.
@@ -163,6 +165,7 @@ impl Walk {
             next_scope,
             counts: Counts::default(),
             end: None,
+            outdated: false,
             broken: None,
             named,
         };
@@ -216,6 +219,11 @@ impl Walk {
     /// Why the journal cannot be read any further.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
+    }
+
+    /// Whether the run is to be checked anew.
+    pub(crate) fn outdated(&self) -> bool {
+        self.outdated
     }
 
     pub(crate) fn state(&self) -> &RunState {

@@ -127,3 +127,25 @@ fn verify_names_what_does_not_hold() {
         assert!(wrong.contains(part), "{part} is missing in:\n{wrong}");
     }
 }
+
+#[test]
+fn a_value_that_is_not_the_one_its_header_names_is_refused_and_found() {
+    let ledger = Ledger::in_memory().unwrap();
+    let run = begin(&ledger, "r");
+    // A short body and a long one, each damaged in a way that still reads.
+    for (ordinal, text) in [(0, "right".to_owned()), (1, "right".repeat(1000))] {
+        let mut damaged = succeeded(ordinal, &text);
+        let place = damaged.body.windows(5).position(|bytes| bytes == b"right").unwrap();
+        damaged.body[place] = b'f';
+        ledger.commit(run, append(vec![damaged])).unwrap();
+    }
+    ledger.commit(run, append(vec![succeeded(2, "right")])).unwrap();
+    let fetcher = ledger.fetcher(run);
+    for at in [3, 4] {
+        let error = fetcher.fetch(at).unwrap_err().to_string();
+        assert!(error.contains(&format!("record {at}")) && error.contains("damaged"), "{error}");
+    }
+    assert_eq!(&*fetcher.fetch(5).unwrap(), "\"right\"");
+    let wrong = ledger.verify().unwrap();
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+}
