@@ -282,3 +282,25 @@ fn a_notes_file_of_20_mb_simply_works() {
     assert!(desk.post().contains("Part 19"));
     assert!(Path::new(&desk.path("post.md")).exists());
 }
+
+#[test]
+fn the_post_replaces_neither_the_ledger_nor_a_link_nor_the_permissions_of_a_file() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let desk = Desk::new(tides().notes);
+    let out = |path: &Path| {
+        let mut command = Command::new(example("blog_post"));
+        command.arg(desk.path("notes.md")).arg("--ledger").arg(desk.path("runs.redb"));
+        Ran::of(&command.arg("--yes").arg("--out").arg(path).stdin(Stdio::null()).output().unwrap())
+    };
+    let refused = out(&desk.path("runs.redb"));
+    assert!(refused.code == 2 && refused.err.contains("is the ledger itself"), "{refused:?}");
+    fs::write(desk.path("old.md"), "old").unwrap();
+    fs::set_permissions(desk.path("old.md"), fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(desk.path("old.md"), desk.path("link.md")).unwrap();
+    let ran = out(&desk.path("link.md"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(fs::symlink_metadata(desk.path("link.md")).unwrap().is_symlink());
+    let old = desk.path("old.md");
+    assert!(fs::read_to_string(&old).unwrap().contains("Spring tides"));
+    assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o600);
+}
