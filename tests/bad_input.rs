@@ -281,5 +281,31 @@ async fn the_same_id_started_at_once_is_the_same_run() {
     for start in starts {
         assert_eq!(start.await.unwrap(), "<a>");
     }
+    // Also while one drive is just ending.
+    let again: Vec<_> = (0..20)
+        .map(|_| {
+            let (executor, plan) = (executor.clone(), plan.clone());
+            tokio::spawn(async move {
+                for _ in 0..50 {
+                    start(&executor, &plan, 1).await.completed();
+                }
+            })
+        })
+        .collect();
+    for start in again {
+        start.await.unwrap();
+    }
     assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn a_runtime_that_is_gone_before_the_run_began_leaves_the_run_to_the_next() {
+    let plan =
+        Plan::new("p", |input: Step<u32>| agent("a").input("input", input).prompt("Go.").text()).unwrap();
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(echo().0).build();
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let first = runtime();
+    let run = first.block_on(async { executor.start(&plan, 1).id("r").await.unwrap() });
+    drop((run, first));
+    assert_eq!(runtime().block_on(start(&executor, &plan, 1)).completed().0, "<a>");
 }

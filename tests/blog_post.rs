@@ -294,6 +294,13 @@ fn the_post_replaces_neither_the_ledger_nor_a_link_nor_the_permissions_of_a_file
     };
     let refused = out(&desk.path("runs.redb"));
     assert!(refused.code == 2 && refused.err.contains("is the ledger itself"), "{refused:?}");
+    // Nor one that is yet to be made, by another way to it.
+    symlink("runs.redb", desk.path("way.md")).unwrap();
+    fs::create_dir(desk.path("below")).unwrap();
+    for way in ["way.md", "below/../runs.redb"] {
+        let refused = out(&desk.path(way));
+        assert!(refused.code == 2 && refused.err.contains("is the ledger itself"), "{refused:?}");
+    }
     fs::write(desk.path("old.md"), "old").unwrap();
     fs::set_permissions(desk.path("old.md"), fs::Permissions::from_mode(0o600)).unwrap();
     symlink(desk.path("old.md"), desk.path("link.md")).unwrap();

@@ -257,9 +257,10 @@ async fn an_answer_that_its_type_cannot_read_is_asked_again_with_the_reason() {
     let again = resume(&executor, &number()).await.waiting();
     assert_eq!(again[0].path, "sure[1]");
     assert!(why(&executor.shown(&again[0]).unwrap()).contains("4.0"));
-    answer(&executor, "sure[1]", &serde_json::json!({ "decision": "edit", "value": 4 })).await;
-    assert_eq!(resume(&executor, &number()).await.completed().0, 4);
-    assert_eq!(resume(&executor, &number()).await.completed().0, 4);
+    // An approval is one, whatever stands beside it.
+    answer(&executor, "sure[1]", &serde_json::json!({ "decision": "approve", "value": 4.0 })).await;
+    assert_eq!(resume(&executor, &number()).await.completed().0, 3);
+    assert_eq!(resume(&executor, &number()).await.completed().0, 3);
 }
 
 #[tokio::test]

@@ -227,7 +227,17 @@ fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => absolute(one) == absolute(other),
+        _ => resolved(one) == resolved(other),
+    }
+}
+
+/// Where a file is, or will be made: links and `..` are seen through.
+fn resolved(path: &Path) -> PathBuf {
+    let target = fs::read_link(path).map(|target| path.with_file_name("").join(target));
+    let path = absolute(&target.unwrap_or_else(|_| path.to_owned()));
+    match (path.parent().map(fs::canonicalize), path.file_name()) {
+        (Some(Ok(parent)), Some(name)) => parent.join(name),
+        _ => path,
     }
 }
 

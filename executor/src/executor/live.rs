@@ -80,11 +80,10 @@ impl Shared {
             input,
             control: inbox,
         };
-        let shared = Arc::clone(shared);
-        let id = id.clone();
+        // Leaving the list is a drop, so that it also happens when the task is cut off with its runtime, even before it has
+        // begun.
+        let guard = Leave { shared: Arc::clone(shared), id: id.clone(), number, driven: Some(driven) };
         tokio::spawn(async move {
-            // Leaving the list is a drop, so that it also happens when the task is cut off with its runtime.
-            let guard = Leave { shared, id, number, _driven: driven };
             let result = drive(job).await;
             drop(guard);
             publish.send_replace(Some(result));
@@ -121,12 +120,14 @@ struct Leave {
     shared: Arc<Shared>,
     id: RunId,
     number: u64,
-    _driven: Driven,
+    driven: Option<Driven>,
 }
 
 impl Drop for Leave {
     fn drop(&mut self) {
+        // Both under one lock: whoever finds the run in neither place may drive it.
         let mut live = self.shared.live();
+        drop(self.driven.take());
         if live.get(&self.id).is_some_and(|live| live.number == self.number) {
             live.remove(&self.id);
         }

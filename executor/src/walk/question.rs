@@ -440,7 +440,9 @@ fn answer_check(review: &Review) -> ComputeFn {
     Arc::new(move |values| {
         let unreadable = |why: String| Failure::new(FailureClass::Undecodable, why);
         let answer = values.first().ok_or_else(|| unreadable("there is no answer".to_owned()))?;
-        if let Some(edited) = answer.field("value").map_err(|error| unreadable(error.to_string()))? {
+        let field = |name| answer.field(name).map_err(|error| unreadable(error.to_string()));
+        let edits = field("decision")?.is_some_and(|decision| decision == Val::from_json("edit".into()));
+        if let Some(edited) = field("value")?.filter(|_| edits) {
             check(&[edited])?;
         }
         Ok(answer.clone())
