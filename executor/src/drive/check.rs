@@ -5,7 +5,7 @@ use crate::{
     error::DriveError,
     program::Program,
     services::Services,
-    sweep::sweep,
+    sweep::sweep_all,
     walk::{ROOT, Settings, Walk},
 };
 use hermes_core::{
@@ -88,17 +88,32 @@ pub(super) fn check(
 /// Ends what is left of calls that began and have no outcome. Before anything is written: of each call only the last
 /// attempt is looked at, and that must not be a new one while an older one is left.
 fn sweep_what_is_left(services: &Services, run: RunNo, state: &RunState) -> Result<(), DriveError> {
+    let mut cookies = Vec::new();
     for (_, cell) in state.begun() {
         let record = services.ledger.record(run, cell.request)?;
-        let event = record.event().map_err(|error| DriveError::Broken(error.to_string()))?;
-        if let Event::Started(started) = event {
-            let killed = sweep(&started.cookie);
-            if killed > 0 {
-                tracing::info!(killed, cookie = %started.cookie, "ended what was left of an interrupted attempt");
-            }
+        if let Event::Started(started) =
+            record.event().map_err(|error| DriveError::Broken(error.to_string()))?
+        {
+            cookies.push(started.cookie);
         }
     }
+    let killed = sweep_all(cookies.iter().map(String::as_str));
+    if killed > 0 {
+        tracing::info!(killed, %run, "ended what was left of interrupted attempts");
+    }
     Ok(())
+}
+
+/// Refuses a run that was begun with another plan.
+pub(crate) fn same_plan(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
+    match state.start.as_ref().filter(|start| start.plan != graph.name()) {
+        None => Ok(()),
+        Some(start) => Err(DriveError::OtherPlan {
+            run: id.clone(),
+            recorded: start.plan.clone(),
+            given: graph.name().to_owned(),
+        }),
+    }
 }
 
 /// Refuses a run of another plan, or of one that yields another type.
@@ -106,10 +121,7 @@ fn fits(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
     let Some(start) = &state.start else {
         return Err(DriveError::Broken("the journal does not begin with the run's start".to_owned()));
     };
-    if start.plan != graph.name() {
-        let (recorded, given) = (start.plan.clone(), graph.name().to_owned());
-        return Err(DriveError::OtherPlan { run: id.clone(), recorded, given });
-    }
+    same_plan(state, graph, id)?;
     if start.output_schema != graph.output().bare_id() {
         return Err(DriveError::OtherOutput { run: id.clone(), given: graph.output().label().to_owned() });
     }

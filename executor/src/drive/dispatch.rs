@@ -8,7 +8,6 @@ use super::{
 use crate::{
     compose::with_inputs,
     runner::{AgentCall, Expect},
-    sweep::sweep,
     walk::{At, CallEnd, guarded},
     workspace::Workspace,
 };
@@ -76,7 +75,6 @@ impl Driver {
             deadline: options.timeout.map(|limit| Instant::now() + limit),
             timeout: options.timeout,
         };
-        let leftover = state.sweep.take();
         let Some(runner) = self.services.runner(options.runner.as_deref()) else {
             let failure = Failure::new(FailureClass::NotBegun, "the executor has no such runner");
             return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
@@ -86,13 +84,6 @@ impl Driver {
         let place = node.at;
         let messages = self.messages.clone();
         tokio::spawn(async move {
-            if let Some(cookie) = leftover {
-                // What is left of an attempt that a crash interrupted must be gone before the next one begins.
-                let killed = tokio::task::spawn_blocking(move || sweep(&cookie)).await.unwrap_or_default();
-                if killed > 0 {
-                    tracing::info!(killed, path = %call.path, "ended what was left of an interrupted attempt");
-                }
-            }
             let end = agent(&*runner, call, cancel, check, place).await;
             // The driver is gone only when its run is: then nobody waits.
             let _ = messages.send(Message::Finished(at, end));

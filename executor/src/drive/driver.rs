@@ -197,9 +197,6 @@ impl Driver {
     }
 
     fn cancel_what_was_asked(&mut self) {
-        for cookie in self.walk.take_sweeps() {
-            tokio::task::spawn_blocking(move || crate::sweep::sweep(&cookie));
-        }
         for at in self.walk.take_cancels() {
             if let Some(token) = self.tokens.get(&at) {
                 token.cancel();

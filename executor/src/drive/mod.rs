@@ -8,6 +8,7 @@ mod load;
 mod outcome;
 mod pool;
 
+pub(crate) use check::same_plan;
 pub(crate) use driver::{Control, Drive, drive};
 use load::JournalLookup;
 pub(crate) use outcome::{Ending, Published, RawOutcome};

@@ -1,7 +1,7 @@
 //! The drawing of a run, read from the ledger.
 
 use super::handle::Executor;
-use crate::{error::DriveError, layout};
+use crate::{drive::same_plan, error::DriveError, layout};
 use hermes_core::ids::{RunId, Seq};
 use hermes_plan::Plan;
 
@@ -36,10 +36,7 @@ pub fn run_layout<I, O>(executor: &Executor, plan: &Plan<I, O>, run: &RunId) -> 
     // Asked before the state is read: what ends in between is then seen as ended.
     let live = executor.shared.is_live(run);
     let state = ledger.state(number)?;
-    if let Some(start) = state.start.as_ref().filter(|start| start.plan != graph.name()) {
-        let (recorded, given) = (start.plan.clone(), graph.name().to_owned());
-        return Err(DriveError::OtherPlan { run: run.clone(), recorded, given });
-    }
+    same_plan(&state, graph, run)?;
     let read = |seq: Seq| {
         let record = ledger.record(number, seq)?;
         record.event().map_err(|error| DriveError::Broken(error.to_string()))

@@ -11,8 +11,8 @@ use hermes_plan::{
     layout::Drawing,
 };
 
-/// More items than this are drawn as one line with counts.
-const WIDE: usize = 20;
+/// More items, or copies of a step that the plan has no more, than this are drawn as one line with counts.
+pub(super) const WIDE: usize = 20;
 
 /// Draws an unrolled run.
 pub(super) fn tree(run: &Unroll<'_>, plan: &Frame) -> Drawing {

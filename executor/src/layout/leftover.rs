@@ -1,6 +1,10 @@
 //! What stands below a run's tree: recorded steps that today's plan does not have, and what people have to decide.
 
-use super::{draw::with_state, standing::Standing, unroll::Unroll};
+use super::{
+    draw::{WIDE, with_state},
+    standing::Standing,
+    unroll::Unroll,
+};
 use crate::error::DriveError;
 use hermes_core::{
     fold::Cell,
@@ -9,9 +13,6 @@ use hermes_core::{
 };
 use hermes_plan::layout::Drawing;
 use std::collections::BTreeMap;
-
-/// More copies of one plan step than this are one line with counts.
-const MANY: usize = 20;
 
 pub(super) fn sections(run: &Unroll<'_>) -> Result<Vec<Drawing>, DriveError> {
     let decide: Vec<_> = run.run.summary.needs().values().filter_map(need).collect();
@@ -37,7 +38,7 @@ fn unknown(run: &Unroll<'_>) -> Result<Vec<Drawing>, DriveError> {
         }
         let states = cells.iter().map(|(at, cell)| Ok((*at, run.cell(cell)?)));
         let states = states.collect::<Result<Vec<_>, DriveError>>()?;
-        if states.len() > MANY {
+        if states.len() > WIDE {
             let counts = Standing::counts(states.iter().map(|(_, state)| state.standing));
             let state = format!("{}: {counts}", copies(states.len()));
             lines.push(Drawing::leaf(with_state(&format!("{pattern}: {kind}"), &state)));

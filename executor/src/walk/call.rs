@@ -36,8 +36,6 @@ pub(crate) struct CallState {
     pub(crate) key: Digest,
     pub(crate) cookie: String,
     pub(crate) attempt: u32,
-    /// The cookies of attempts before it whose processes may still live.
-    pub(crate) sweep: Option<String>,
 }
 
 impl CallState {
@@ -97,10 +95,6 @@ impl Walk {
         });
         let same = cell.is_some_and(|cell| cell.generation == generation && cell.fingerprint == print);
         let attempt = if same { cell.map_or(0, |cell| cell.attempts) + 1 } else { 1 };
-        let sweep = cell.filter(|cell| cell.status == CellStatus::Started).and_then(|cell| {
-            let started = self.started(cell).ok().flatten()?;
-            Some(started.cookie)
-        });
         let announced = self.announced(at);
         let effect = self.effect_of(at);
         let path = if announced { self.path(at).to_string() } else { String::new() };
@@ -123,7 +117,6 @@ impl Walk {
             key,
             cookie: cookie.clone(),
             attempt,
-            sweep,
         };
         if announced {
             let (runner, is_agent) = match &self.node(at.node).kind {

@@ -271,7 +271,7 @@ impl Walk {
         if matches!(node.kind, Kind::Review(_)) {
             self.take_review(at, value);
         } else {
-            let caused = self.inputs(at).1 || self.own_cause(self.address(at));
+            let caused = self.below_causes(at) || self.own_cause(self.address(at));
             self.settle(at, Slot::Done(value, caused));
         }
         self.turn();

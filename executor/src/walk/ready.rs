@@ -92,9 +92,13 @@ impl Walk {
     pub(super) fn inputs(&self, at: At) -> (Vec<Val>, bool) {
         let node = self.node(at.node);
         let values = node.inputs.iter().map(|input| self.value(at.frame, input.node).0).collect();
-        let caused = self.frame(at.frame).caused
-            || self.program.deps[at.node.0 as usize].iter().any(|dep| self.below_cause(at.frame, *dep));
-        (values, caused)
+        (values, self.below_causes(at))
+    }
+
+    /// Whether an open cause lies above any of what a step needs.
+    pub(super) fn below_causes(&self, at: At) -> bool {
+        self.frame(at.frame).caused
+            || self.program.deps[at.node.0 as usize].iter().any(|dep| self.below_cause(at.frame, *dep))
     }
 
     fn below_cause(&self, frame: FrameId, node: NodeId) -> bool {
@@ -136,7 +140,7 @@ impl Walk {
     pub(super) fn fail_unrecorded(&mut self, at: At, failure: Failure) {
         let failure = failure.at(|| self.path(at).to_string());
         self.counts.failed += 1;
-        let (_, caused) = self.inputs(at);
+        let caused = self.below_causes(at);
         self.settle(at, Slot::Failed(Fault { failure: Arc::new(failure), caused }));
     }
 

@@ -260,15 +260,10 @@ impl Walk {
         }
     }
 
-    /// Closes an attempt that nobody will finish; what is left of it is to be ended.
+    /// Closes an attempt that nobody will finish. What was left of it was ended before the check.
     fn close_if_begun(&mut self, at: At, cell: &Cell, why: &str) {
         if cell.status != CellStatus::Started {
             return;
-        }
-        match self.started(cell) {
-            Ok(Some(started)) => self.sweeps.push(started.cookie),
-            Ok(None) => {}
-            Err(error) => return self.break_off(error),
         }
         let event = Event::Interrupted(Interrupted { why: why.to_owned() });
         let address = self.address(at);

@@ -95,8 +95,6 @@ pub(crate) struct Walk {
     pub(super) doubts: Vec<Doubtful>,
     /// What a check found to be written once the walk goes.
     pub(super) later: Vec<Emit>,
-    /// Cookies of attempts whose leftovers are to be ended.
-    pub(super) sweeps: Vec<String>,
     /// Steps that run again because the author gave them another version.
     pub(super) versions: BTreeSet<Address>,
     pub(super) emits: Vec<Emit>,
@@ -148,7 +146,6 @@ impl Walk {
             free: Vec::new(),
             closed: Vec::new(),
             later: Vec::new(),
-            sweeps: Vec::new(),
             work: VecDeque::new(),
             checking: true,
             held: Vec::new(),
@@ -240,10 +237,6 @@ impl Walk {
 
     pub(crate) fn take_emits(&mut self) -> Vec<Emit> {
         std::mem::take(&mut self.emits)
-    }
-
-    pub(crate) fn take_sweeps(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.sweeps)
     }
 
     pub(crate) fn take_cancels(&mut self) -> Vec<At> {

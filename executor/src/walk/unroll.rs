@@ -53,7 +53,7 @@ impl Walk {
 
     pub(super) fn caused_at(&self, at: At, cell: Option<&Cell>) -> bool {
         let own = cell.is_some_and(|cell| self.state.below_own_cause(cell));
-        own || self.inputs(at).1
+        own || self.below_causes(at)
     }
 
     /// A decision is durable: what is below it may begin.
