@@ -5,6 +5,7 @@ use crate::{
     notes_file,
     options::{HOUSE_WRITER, Options},
     plan::blog_post,
+    post_file::{self, absolute},
     progress::watched,
     report,
     screen::line,
@@ -13,12 +14,7 @@ use hermes_workflows::{
     executor::{DecideError, DriveError, LedgerError, Watch, run_layout},
     prelude::*,
 };
-use std::{
-    cell::RefCell,
-    collections::BTreeSet,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{cell::RefCell, collections::BTreeSet, path::Path};
 
 /// It failed; `--retry` goes on.
 pub(crate) const FAILED: u8 = 1;
@@ -57,7 +53,7 @@ pub(crate) async fn run(options: Options) -> Result<u8, Trouble> {
     let id = RunId::new(options.run_id()).map_err(|error| usage(error.to_string()))?;
     let notes = notes_file::read(&options.notes).map_err(usage)?;
     let out = options.out();
-    check_out(&out, &options.notes, &options.ledger).map_err(usage)?;
+    post_file::check(&out, &options.notes, &options.ledger).map_err(usage)?;
     let plan = Plan::new("blog-post", blog_post)?;
     let executor = executor(&options.ledger)?;
     let job = Job {
@@ -105,7 +101,7 @@ impl Job<'_> {
         let code = loop {
             match self.outcome(run, &mut watch).await? {
                 Outcome::Completed(done) => {
-                    write(out, &done.value)?;
+                    post_file::write(out, &done.value).map_err(|message| Trouble::new(FAILED, message))?;
                     let calls = self.calls()? - calls_before;
                     self.report(out, reused.unwrap_or(done.counts.reused), calls)?;
                     break WRITTEN;
@@ -183,91 +179,10 @@ impl Job<'_> {
     }
 
     fn report(&self, out: &Path, reused: u64, calls: u64) -> Result<(), Trouble> {
-        line(&self.layout()?);
+        line(&run_layout(self.executor, self.plan, self.id)?);
         line(&format!("post: {}", absolute(out).display()));
         line(&format!("ledger: {}", absolute(&self.options.ledger).display()));
         line(&format!("reused {reused} steps, {calls} agent calls"));
         Ok(())
     }
-
-    /// The layout of the run, unrolled.
-    fn layout(&self) -> Result<String, Trouble> {
-        Ok(run_layout(self.executor, self.plan, self.id)?)
-    }
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// The post must replace neither the notes nor the ledger, and must be writable as far as can be seen before anything is
-/// done.
-fn check_out(out: &Path, notes: &Path, ledger: &Path) -> Result<(), String> {
-    let shown = out.display();
-    if out.is_dir() {
-        return Err(format!("--out {shown} is a directory; give the path of a file"));
-    }
-    let directory = absolute(out).parent().map(Path::to_owned).unwrap_or_default();
-    if !directory.is_dir() {
-        return Err(format!(
-            "--out {shown} is in a directory that is not there; make {} first",
-            directory.display()
-        ));
-    }
-    for (other, what) in [(notes, "notes file"), (ledger, "ledger")] {
-        if is_same(out, other) {
-            return Err(format!("--out {shown} is the {what} itself; give the post another path"));
-        }
-    }
-    Ok(())
-}
-
-/// Whether two paths are one file, or would be once they are made.
-fn is_same(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (fs::metadata(one), fs::metadata(other)) {
-        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => resolved(one) == resolved(other),
-    }
-}
-
-/// Where a file is, or will be made: links and `..` are seen through.
-fn resolved(path: &Path) -> PathBuf {
-    let target = fs::read_link(path).map(|target| path.with_file_name("").join(target));
-    let path = absolute(&target.unwrap_or_else(|_| path.to_owned()));
-    match (path.parent().map(fs::canonicalize), path.file_name()) {
-        (Some(Ok(parent)), Some(name)) => parent.join(name),
-        _ => path,
-    }
-}
-
-/// Writes the post under another name first: whoever reads it never sees half of it. What is no plain file (a pipe, a
-/// terminal) is written to as it is, and a link is followed.
-fn write(out: &Path, post: &str) -> Result<(), Trouble> {
-    let written = match fs::metadata(out) {
-        Ok(found) if !found.is_file() => fs::write(out, post),
-        Ok(found) => fs::canonicalize(out).and_then(|out| replace(&out, post, Some(found.permissions()))),
-        Err(_) => replace(out, post, None),
-    };
-    written.map_err(|error| {
-        let message = format!(
-            "the post is in the ledger, but {} cannot be written: {error}; the same command with another --out writes it",
-            out.display()
-        );
-        Trouble::new(FAILED, message)
-    })
-}
-
-fn replace(out: &Path, post: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
-    let mut half = out.as_os_str().to_owned();
-    half.push(format!(".{}.new", std::process::id()));
-    let half = PathBuf::from(half);
-    let written = fs::write(&half, post)
-        .and_then(|()| permissions.map_or(Ok(()), |permissions| fs::set_permissions(&half, permissions)))
-        .and_then(|()| fs::rename(&half, out));
-    if written.is_err() {
-        // It may not be there at all.
-        let _ = fs::remove_file(&half);
-    }
-    written
 }

@@ -13,6 +13,7 @@ mod job;
 mod notes_file;
 mod options;
 mod plan;
+mod post_file;
 mod progress;
 mod report;
 mod screen;
