@@ -3,7 +3,10 @@
 
 use crate::store::reads_from;
 use hermes_workflows::{
-    core::journal::{Kind, Record},
+    core::{
+        ids::{RunNo, Seq},
+        journal::{Kind, Record},
+    },
     executor::{
         LedgerError,
         ledger::{CommitBatch, CrashBackend, RedbStore, Store},
@@ -16,7 +19,7 @@ pub(crate) struct OutcomesLate {
     /// Has everything at once, in memory: reads go there.
     seen: RedbStore,
     disk: RedbStore,
-    late: Mutex<CommitBatch>,
+    late: Mutex<Vec<(RunNo, Seq, Record)>>,
 }
 
 impl OutcomesLate {
@@ -34,8 +37,8 @@ impl Store for OutcomesLate {
         let is_outcome = |record: &Record| matches!(record.header.kind, Kind::Succeeded | Kind::Failed);
         let mut now = batch.clone();
         let mut late = self.late.lock().unwrap();
-        let before = std::mem::take(&mut late.rows);
-        late.rows = now.rows.extract_if(.., |(_, _, record)| is_outcome(record)).collect();
+        let before = std::mem::take(&mut *late);
+        *late = now.rows.extract_if(.., |(_, _, record)| is_outcome(record)).collect();
         self.disk.commit(&now)?;
         if before.is_empty() {
             Ok(())
@@ -45,7 +48,7 @@ impl Store for OutcomesLate {
     }
 
     fn settle(&self) -> Result<(), LedgerError> {
-        let rows = std::mem::take(&mut self.late.lock().unwrap().rows);
+        let rows = std::mem::take(&mut *self.late.lock().unwrap());
         self.disk.commit(&CommitBatch { rows, ..CommitBatch::default() })
     }
 }

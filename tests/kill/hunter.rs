@@ -32,19 +32,6 @@ impl Add for Kills {
     }
 }
 
-/// splitmix64: small, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    /// One of `1..=most`.
-    fn up_to(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % most + 1
-    }
-}
-
 /// Where to kill a process: at which of its announcements of which kind.
 pub(crate) type Aim = (&'static str, u64);
 
@@ -71,7 +58,7 @@ pub(crate) fn kill_at(planned: &[Aim]) -> Result<Kills, String> {
 }
 
 pub(crate) struct Hunter {
-    random: Random,
+    random: fastrand::Rng,
     /// The next kills, the last one first: before those that are chosen.
     planned: Vec<Aim>,
     wanted: Kills,
@@ -80,7 +67,12 @@ pub(crate) struct Hunter {
 
 impl Hunter {
     fn new(seed: u64) -> Self {
-        Self { random: Random(seed), planned: Vec::new(), wanted: Kills::default(), made: Kills::default() }
+        Self {
+            random: fastrand::Rng::with_seed(seed),
+            planned: Vec::new(),
+            wanted: Kills::default(),
+            made: Kills::default(),
+        }
     }
 
     /// How many kills are still to be made: while an agent runs, and between two commits.
@@ -97,10 +89,10 @@ impl Hunter {
             Some(planned)
         } else if agents + commits == 0 {
             None
-        } else if self.random.up_to(agents + commits) <= agents {
-            Some((agent::ROLE, self.random.up_to(3)))
+        } else if self.random.u64(1..=agents + commits) <= agents {
+            Some((agent::ROLE, self.random.u64(1..=3)))
         } else {
-            Some((child::COMMIT, self.random.up_to(18)))
+            Some((child::COMMIT, self.random.u64(1..=18)))
         }
     }
 

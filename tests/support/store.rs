@@ -1,5 +1,16 @@
 //! What tests that put something between a ledger and its store have in common.
 
+pub(crate) use hermes_workflows::{
+    core::{
+        digest::Digest,
+        fold::Head,
+        ids::{RunId, RunNo, Seq},
+        journal::Record,
+        people::Need,
+    },
+    executor::LedgerError,
+};
+
 /// All of a store but `commit`, handed on.
 macro_rules! reads_from {
     ($field:ident) => {
@@ -11,73 +22,62 @@ macro_rules! reads_from {
         }
         fn open_run(
             &self,
-            id: &hermes_workflows::core::ids::RunId,
-        ) -> Result<Option<hermes_workflows::core::ids::RunNo>, hermes_workflows::executor::LedgerError> {
+            id: &$crate::store::RunId,
+        ) -> Result<Option<$crate::store::RunNo>, $crate::store::LedgerError> {
             self.$field.open_run(id)
         }
-        fn next_run(
-            &self,
-        ) -> Result<hermes_workflows::core::ids::RunNo, hermes_workflows::executor::LedgerError> {
+        fn next_run(&self) -> Result<$crate::store::RunNo, $crate::store::LedgerError> {
             self.$field.next_run()
         }
         fn runs(
             &self,
-        ) -> Result<
-            Vec<(hermes_workflows::core::ids::RunId, hermes_workflows::core::ids::RunNo)>,
-            hermes_workflows::executor::LedgerError,
-        > {
+        ) -> Result<Vec<($crate::store::RunId, $crate::store::RunNo)>, $crate::store::LedgerError> {
             self.$field.runs()
         }
         fn heads(
             &self,
-        ) -> Result<
-            Vec<(hermes_workflows::core::ids::RunNo, hermes_workflows::core::fold::Head)>,
-            hermes_workflows::executor::LedgerError,
-        > {
+        ) -> Result<Vec<($crate::store::RunNo, $crate::store::Head)>, $crate::store::LedgerError> {
             self.$field.heads()
         }
         fn head(
             &self,
-            run: hermes_workflows::core::ids::RunNo,
-        ) -> Result<Option<hermes_workflows::core::fold::Head>, hermes_workflows::executor::LedgerError> {
+            run: $crate::store::RunNo,
+        ) -> Result<Option<$crate::store::Head>, $crate::store::LedgerError> {
             self.$field.head(run)
         }
         fn needs(
             &self,
-            run: Option<hermes_workflows::core::ids::RunNo>,
-        ) -> Result<
-            Vec<(hermes_workflows::core::ids::RunNo, hermes_workflows::core::people::Need)>,
-            hermes_workflows::executor::LedgerError,
-        > {
+            run: Option<$crate::store::RunNo>,
+        ) -> Result<Vec<($crate::store::RunNo, $crate::store::Need)>, $crate::store::LedgerError> {
             self.$field.needs(run)
         }
         fn records(
             &self,
-            run: hermes_workflows::core::ids::RunNo,
+            run: $crate::store::RunNo,
             visit: &mut dyn FnMut(
-                hermes_workflows::core::ids::Seq,
-                hermes_workflows::core::journal::Record,
-            ) -> Result<(), hermes_workflows::executor::LedgerError>,
-        ) -> Result<(), hermes_workflows::executor::LedgerError> {
+                $crate::store::Seq,
+                $crate::store::Record,
+            ) -> Result<(), $crate::store::LedgerError>,
+        ) -> Result<(), $crate::store::LedgerError> {
             self.$field.records(run, visit)
         }
         fn body(
             &self,
-            run: hermes_workflows::core::ids::RunNo,
-            seq: hermes_workflows::core::ids::Seq,
-        ) -> Result<hermes_workflows::core::journal::Record, hermes_workflows::executor::LedgerError> {
+            run: $crate::store::RunNo,
+            seq: $crate::store::Seq,
+        ) -> Result<$crate::store::Record, $crate::store::LedgerError> {
             self.$field.body(run, seq)
         }
         fn blob(
             &self,
-            digest: &hermes_workflows::core::digest::Digest,
-        ) -> Result<Option<Vec<u8>>, hermes_workflows::executor::LedgerError> {
+            digest: &$crate::store::Digest,
+        ) -> Result<Option<Vec<u8>>, $crate::store::LedgerError> {
             self.$field.blob(digest)
         }
         fn blobs(
             &self,
-            visit: &mut dyn FnMut(hermes_workflows::core::digest::Digest, &[u8]),
-        ) -> Result<(), hermes_workflows::executor::LedgerError> {
+            visit: &mut dyn FnMut($crate::store::Digest, &[u8]),
+        ) -> Result<(), $crate::store::LedgerError> {
             self.$field.blobs(visit)
         }
     };
