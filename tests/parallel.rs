@@ -86,19 +86,23 @@ fn numbers(limit: Option<u32>) -> Plan<u32, Vec<String>> {
     .unwrap()
 }
 
-/// Counts how many calls are under way at once, and lets each yield a few times so that others get the chance.
-fn gauge() -> (FnRunner, Arc<std::sync::Mutex<(u32, u32)>>) {
+/// The longest that a call yields to others, in turns: not at all, and up to a few, at random.
+const DELAYS: [u32; 2] = [0, 8];
+
+/// Counts how many calls are under way at once; each yields up to `most` times, at random, so that others get the chance.
+fn gauge(most: u32) -> (FnRunner, Arc<std::sync::Mutex<(u32, u32)>>) {
     let gauge = Arc::new(std::sync::Mutex::new((0_u32, 0_u32)));
     let counted = Arc::clone(&gauge);
+    let random = Arc::new(std::sync::Mutex::new(fastrand::Rng::with_seed(7)));
     let runner = FnRunner::new(move |call: AgentCall| {
-        let gauge = Arc::clone(&counted);
+        let (gauge, random) = (Arc::clone(&counted), Arc::clone(&random));
         async move {
             {
                 let mut gauge = gauge.lock().unwrap();
                 gauge.0 += 1;
                 gauge.1 = gauge.1.max(gauge.0);
             }
-            let turns = call.path.bytes().map(u32::from).sum::<u32>() % 5;
+            let turns = random.lock().unwrap().u32(0..=most);
             for _ in 0..turns {
                 tokio::task::yield_now().await;
             }
@@ -115,8 +119,8 @@ fn over(runner: FnRunner, concurrency: usize) -> Executor {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_limit_is_a_hard_bound_and_order_is_kept() {
-    for limit in [1, 2, 5] {
-        let (runner, gauge) = gauge();
+    for (limit, delay) in [1, 2, 5].into_iter().flat_map(|limit| DELAYS.map(|delay| (limit, delay))) {
+        let (runner, gauge) = gauge(delay);
         let (value, _) = start(&over(runner, 16), &numbers(Some(limit)), 40).await.completed();
         let expected: Vec<_> = (0..40).map(|i| format!("each[{i}]/work")).collect();
         assert_eq!(value, expected);
@@ -127,10 +131,12 @@ async fn a_limit_is_a_hard_bound_and_order_is_kept() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrency_bounds_calls_over_all_groups() {
-    let (runner, gauge) = gauge();
-    start(&over(runner, 3), &numbers(None), 40).await.completed();
-    let most = gauge.lock().unwrap().1;
-    assert!(most <= 3, "{most} at once under concurrency 3");
+    for delay in DELAYS {
+        let (runner, gauge) = gauge(delay);
+        start(&over(runner, 3), &numbers(None), 40).await.completed();
+        let most = gauge.lock().unwrap().1;
+        assert!(most <= 3, "{most} at once under concurrency 3");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -149,11 +155,13 @@ async fn nested_limits_bound_and_never_lock_each_other_out() {
         .all()
     })
     .unwrap();
-    let (runner, gauge) = gauge();
-    let (value, counts) = start(&over(runner, 16), &nested, 12).await.completed();
-    assert_eq!((value.len(), counts.calls), (12, 72));
-    let most = gauge.lock().unwrap().1;
-    assert!(most <= 2, "{most} at once: two outer items with one inner item each");
+    for delay in DELAYS {
+        let (runner, gauge) = gauge(delay);
+        let (value, counts) = start(&over(runner, 16), &nested, 12).await.completed();
+        assert_eq!((value.len(), counts.calls), (12, 72));
+        let most = gauge.lock().unwrap().1;
+        assert!(most <= 2, "{most} at once: two outer items with one inner item each");
+    }
 }
 
 #[tokio::test]
