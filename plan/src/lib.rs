@@ -11,10 +11,10 @@ pub mod prelude;
 mod snapshot;
 
 pub use authoring::{
-    AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, ChooseBuilder, EachBuilder,
-    Flow, HasPrompt, Inputs, Joinable, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText,
-    Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, join, parallel,
-    parallel_each, pipeline, repeat, review, scope, step, value,
+    AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder, ChooseBuilder,
+    EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder,
+    PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder,
+    agent, ask, branch, catch, join, parallel, parallel_each, pipeline, repeat, review, scope, step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]
