@@ -83,8 +83,10 @@ async fn what_cannot_be_done_fails_the_step_that_needs_it_with_the_line() {
     assert_eq!(failure.class, FailureClass::Unencodable);
 }
 
+type Verb = fn(Step<Vec<Option<String>>>) -> Step<Vec<String>>;
+
 /// A fan-out, a verb, and a second fan-out over what stays.
-fn twice(verb: fn(Step<Vec<Option<String>>>) -> Step<Vec<String>>) -> Plan<Vec<String>, Vec<String>> {
+fn twice(verb: Verb) -> Plan<Vec<String>, Vec<String>> {
     Plan::new("twice", move |words: Step<Vec<String>>| {
         let longer = parallel_each("first", words, |word| {
             step("longer")

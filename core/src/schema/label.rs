@@ -91,8 +91,7 @@ fn joined(labels: Vec<String>) -> String {
 fn keyed_value<'a>(name: &str, map: &'a Map<String, Value>) -> Option<&'a Value> {
     let numbered = name.strip_prefix("Keyed")?.bytes().all(|digit| digit.is_ascii_digit());
     let fields = map.get("properties").and_then(Value::as_object).filter(|fields| fields.len() == 2)?;
-    let value = fields.get("value").filter(|_| numbered && fields.contains_key("key"));
-    value
+    fields.get("value").filter(|_| numbered && fields.contains_key("key"))
 }
 
 /// The shape schemars gives `Result<T, E>`: one object with `Ok`, one with `Err`.

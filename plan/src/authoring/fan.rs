@@ -85,6 +85,9 @@ pub(super) mod sealed {
     pub trait Sealed {}
 }
 
+/// An item's result with its key.
+type KeyedResult<T> = Keyed<Result<T, Failure>>;
+
 /// A fan-out each of whose elements will have its item's key with it; only the ending is missing.
 #[must_use = "a fan-out joins the plan at `.all()`, `.results()` or `.options()`"]
 pub struct KeyedFan<F>(pub(super) F);
@@ -98,7 +101,7 @@ impl<F: Ends> KeyedFan<F> {
 
     /// Ends it: a result with its key for each item, in input order; a failure is a value.
     #[track_caller]
-    pub fn results(self) -> Step<Vec<Keyed<Result<F::Item, Failure>>>> {
+    pub fn results(self) -> Step<Vec<KeyedResult<F::Item>>> {
         self.0.end_with(FanMode::Collect, true)
     }
 

@@ -265,7 +265,7 @@ impl Draft {
                     return Some((list.node, slot.at));
                 }
                 Kind::Derived(Derived { compute: Compute::Kept(_), .. }) => {
-                    node = filled.inputs.first()?.node
+                    node = filled.inputs.first()?.node;
                 }
                 _ => return None,
             }
