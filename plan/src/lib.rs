@@ -11,10 +11,11 @@ pub mod prelude;
 mod snapshot;
 
 pub use authoring::{
-    AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder, ChooseBuilder,
-    EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder,
+    Again, AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder,
+    ChooseBuilder, EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder,
     PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder,
-    agent, ask, branch, catch, join, parallel, parallel_each, pipeline, repeat, review, scope, step, value,
+    agent, ask, branch, catch, join, parallel, parallel_each, pipeline, recursive, repeat, review, scope,
+    step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]
