@@ -1,6 +1,9 @@
 //! A plan prepared for walking: what each node waits for, and who waits for it. Made once per driven run.
 
-use hermes_plan::graph::{BodyId, Graph, Keys, Kind, NodeId};
+use hermes_plan::{
+    ReadyTemplates,
+    graph::{BodyId, Graph, Keys, Kind, NodeId},
+};
 use std::sync::Arc;
 
 /// Stands for "the body's result" where a frame itself waits for an outer node.
@@ -21,10 +24,12 @@ pub(crate) struct Program {
     pub(crate) inherited: Vec<bool>,
     /// By body: whether questions can open in it, at any depth.
     pub(crate) asks: Vec<bool>,
+    /// The templates that are files.
+    pub(crate) templates: ReadyTemplates,
 }
 
 impl Program {
-    pub(crate) fn new(graph: Arc<Graph>) -> Self {
+    pub(crate) fn new(graph: Arc<Graph>, templates: ReadyTemplates) -> Self {
         let mut program = Self {
             deps: Vec::with_capacity(graph.len()),
             dependents: vec![Vec::new(); graph.len()],
@@ -32,6 +37,7 @@ impl Program {
             outer_result: Vec::new(),
             inherited: vec![false; graph.len()],
             asks: Vec::new(),
+            templates,
             graph: Arc::clone(&graph),
         };
         for body in graph.bodies() {

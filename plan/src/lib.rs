@@ -9,6 +9,7 @@ pub mod layout;
 pub mod prelude;
 #[cfg(feature = "snapshot")]
 mod snapshot;
+mod templates;
 
 pub use authoring::{
     AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, ChooseBuilder, EachBuilder,
@@ -16,7 +17,8 @@ pub use authoring::{
     Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, join, parallel,
     parallel_each, pipeline, repeat, review, scope, step, value,
 };
-pub use build::{PlanError, PlanErrorKind, PlanErrors};
+pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
+pub use templates::{Flaw, ReadyTemplate, Template};
 #[cfg(feature = "snapshot")]
 #[doc(hidden)]
 pub mod __insta {

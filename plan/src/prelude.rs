@@ -4,7 +4,11 @@ pub use crate::authoring::{
     AnyPlan, Flow, Plan, Step, agent, ask, branch, join, parallel, parallel_each, pipeline, repeat, review,
     scope, step, value,
 };
-pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
+pub use crate::{
+    build::{PlanError, PlanErrorKind, PlanErrors},
+    template,
+    templates::Template,
+};
 pub use hermes_core::{
     data::Data,
     effect::{

@@ -35,7 +35,8 @@ pub(super) fn check(
     input: Option<Digest>,
 ) -> Result<Checked, DriveError> {
     let ledger = &services.ledger;
-    let program = Arc::new(Program::new(graph));
+    let templates = services.templates.of(&graph)?;
+    let program = Arc::new(Program::new(graph, templates));
     let mut swept = false;
     loop {
         let state = ledger.state(run)?;

@@ -11,6 +11,7 @@ mod frame;
 mod freeze;
 mod guard;
 mod places;
+mod prompt;
 mod question;
 mod ready;
 mod repeat;

@@ -4,7 +4,6 @@ use super::{
     conflict::Conflict,
     emit::Then,
     frame::{At, Fault, Slot},
-    guard::guarded,
     replay::{Doubt, Now, Verdict, judge},
     state::Walk,
 };
@@ -21,7 +20,7 @@ use hermes_core::{
     request::{AgentRequest, Input, OutputForm, Request, StepRequest},
     value::Val,
 };
-use hermes_plan::graph::{Kind, Prompt};
+use hermes_plan::graph::Kind;
 use std::sync::Arc;
 
 /// How today's request compares with the recorded one.
@@ -51,19 +50,11 @@ impl Walk {
         let inputs = named(node.inputs.iter().map(|input| input.name.as_str()), values);
         match &node.kind {
             Kind::Agent(agent) => {
-                let prompt = match &agent.prompt {
-                    Prompt::Text(text) => text.clone(),
-                    Prompt::Built { build, at } => {
-                        let text = guarded(*at, || build(values)).map_err(|failure| failure.located(at))?;
-                        if text.trim().is_empty() {
-                            return Err(Failure::new(FailureClass::BlankPrompt, "").located(at));
-                        }
-                        text
-                    }
-                };
+                let (prompt, template) = self.prompt(at, &agent.prompt, values)?;
                 Ok(Request::Agent(AgentRequest {
                     composition: COMPOSITION,
                     prompt,
+                    template,
                     inputs,
                     output: if agent.text {
                         OutputForm::Text

@@ -3,6 +3,7 @@
 use super::{
     errors::{PlanError, PlanErrorKind, PlanErrors},
     names::{Claim, Names, Space},
+    templates,
 };
 use crate::graph::{Body, BodyId, Graph, Kind, Location, Node, NodeId, NodeInput, Placeholder, Role};
 use hermes_core::{
@@ -379,6 +380,11 @@ impl Draft {
             let Filled { inputs, after, kind, schema } = filled;
             let Slot { body, scopes, name, pattern, at, .. } = slot;
             nodes.push(Node { id: NodeId(id), body, scopes, name, pattern, inputs, after, kind, schema, at });
+        }
+        // A handle that may not be used stands for any node: what templates read of that would be no mistake of theirs.
+        let no_node = [PlanErrorKind::ForeignHandle, PlanErrorKind::LeakedHandle];
+        if !self.errors.iter().any(|error| no_node.contains(&error.kind)) {
+            self.errors.extend(templates::mistakes(&nodes));
         }
         match ends {
             [Some(input), Some(output)] if self.errors.is_empty() => {

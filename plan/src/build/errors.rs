@@ -49,6 +49,12 @@ pub enum PlanErrorKind {
     KeysInherited,
     /// A second `revise` on one review.
     RevisedTwice,
+    /// A template that cannot be read as one.
+    TemplateSyntax,
+    /// A template that reads what no input has.
+    TemplateVariable,
+    /// A template's file that cannot be read.
+    TemplateUnreadable,
 }
 
 impl PlanErrorKind {
@@ -76,6 +82,9 @@ impl PlanErrorKind {
             Self::NoStages => "no_stages",
             Self::KeysInherited => "keys_inherited",
             Self::RevisedTwice => "revised_twice",
+            Self::TemplateSyntax => "template_syntax",
+            Self::TemplateVariable => "template_variable",
+            Self::TemplateUnreadable => "template_unreadable",
         }
     }
 }

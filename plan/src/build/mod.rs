@@ -9,6 +9,7 @@ mod erase;
 mod errors;
 mod inside;
 mod names;
+mod templates;
 
 pub(crate) use ambient::{current, open};
 pub(crate) use begun::{Begun, Group, Join, schema_here};
@@ -17,3 +18,4 @@ pub(crate) use erase::{checker, decode, encode, missing};
 pub use errors::{PlanError, PlanErrorKind, PlanErrors};
 pub(crate) use inside::{Inside, Scoped, param};
 pub(crate) use names::{ELSE, Space, check_key, check_label};
+pub use templates::{ReadyTemplates, load_templates};

@@ -1,12 +1,13 @@
 //! What a node can be, and the options of each kind.
 
 use super::{AsyncFn, BodyId, ComputeFn, KeyFn, Location, NodeId, PromptFn, TestFn};
+use crate::templates::ReadyTemplate;
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
     value::Val,
 };
-use std::{fmt, num::NonZeroU32, time::Duration};
+use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 /// What a node is.
 #[derive(Clone, Debug)]
@@ -109,6 +110,15 @@ pub enum Prompt {
         /// The prompt builder.
         build: PromptFn,
         /// Where it was written.
+        at: Location,
+    },
+    /// Rendered from a template; sent as it is.
+    Template {
+        /// The template's id: its path, as the author wrote it.
+        id: String,
+        /// The template; `None` for a file, which whoever runs the plan reads ([`load_templates`](crate::load_templates)).
+        ready: Option<Arc<ReadyTemplate>>,
+        /// Where it was given.
         at: Location,
     },
 }
