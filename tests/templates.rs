@@ -257,6 +257,30 @@ fn what_a_template_sets_itself_or_has_built_in_is_no_mistake() {
     assert!(mistakes_in("{% include 'other.md' %}")[0].contains("syntax error"));
 }
 
+#[test]
+fn mistakes_of_templates_stand_beside_all_others() {
+    let kinds = |errors: &PlanErrors| -> Vec<_> { errors.iter().map(|error| error.kind).collect() };
+    let errors = Plan::new("p", |section: Step<Section>| {
+        let _forgotten = agent("forgotten").prompt("Go.");
+        agent("draft").input("section", section).prompt(template!("tests/prompts/misspelt.md")).text()
+    })
+    .unwrap_err();
+    let variable = PlanErrorKind::TemplateVariable;
+    assert_eq!(kinds(&errors), [PlanErrorKind::Unfinished, variable, variable]);
+
+    // Nobody knows what a handle would be that may not be used here: nothing is said of its fields.
+    let mut other = None;
+    let _ = Plan::new("other", |text: Step<String>| {
+        other = Some(text);
+        text
+    });
+    let errors = Plan::new("p", |_: Step<Section>| {
+        agent("draft").input("section", other.unwrap()).prompt(template!("tests/prompts/misspelt.md")).text()
+    })
+    .unwrap_err();
+    assert_eq!(kinds(&errors), [PlanErrorKind::ForeignHandle], "{errors}");
+}
+
 #[tokio::test]
 async fn a_missing_file_refuses_the_start_and_nothing_is_written() {
     let store = Store::new();

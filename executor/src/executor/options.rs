@@ -28,7 +28,8 @@ use typed_builder::TypedBuilder;
             self.loader = Some(from_folder(folder.into()));
         }
 
-        /// Gives the sources of `Template::file(path)`, asked for once each. Of this and `.templates(folder)` the one
+        /// Gives the sources of `Template::file(path)`, asked for once each while a run is being started, so it should not
+        /// wait. Of this and `.templates(folder)` the one
         /// given last counts.
         pub fn template_loader<E: Display>(
             &mut self,

@@ -46,7 +46,7 @@ impl ReadyTemplate {
                 },
             };
             let line = line_of(template.source(), &variable);
-            missing.push(Missing { line, why, mend, variable });
+            missing.push(Missing { variable, line, why, mend });
         }
         missing
     }
