@@ -50,6 +50,8 @@ pub enum FailureClass {
     Interrupted,
     /// A value could not be read back as the type that needs it.
     Undecodable,
+    /// Two lists that were to be zipped have different lengths.
+    UnequalLists,
 }
 
 impl FailureClass {
@@ -92,6 +94,7 @@ impl FailureClass {
             Self::TemplateFailed => "the prompt's template could not be rendered",
             Self::Interrupted => "the process ended while it ran",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
+            Self::UnequalLists => "two lists to be zipped have different lengths",
         }
     }
 
@@ -123,6 +126,7 @@ impl FailureClass {
             Self::BlankPrompt => "let the prompt builder or template yield text, then retry the run",
             Self::TemplateFailed => "mend the template, or the input that it reads, then retry the run",
             Self::Undecodable => "decode what was stored, or run the step again",
+            Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }
     }
 }

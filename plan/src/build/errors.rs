@@ -49,6 +49,8 @@ pub enum PlanErrorKind {
     KeysInherited,
     /// A second `revise` on one review.
     RevisedTwice,
+    /// `.settled()` in another body than the step's own.
+    SettledElsewhere,
     /// A template that cannot be read as one.
     TemplateSyntax,
     /// A template that reads what no input has.
@@ -82,6 +84,7 @@ impl PlanErrorKind {
             Self::NoStages => "no_stages",
             Self::KeysInherited => "keys_inherited",
             Self::RevisedTwice => "revised_twice",
+            Self::SettledElsewhere => "settled_elsewhere",
             Self::TemplateSyntax => "template_syntax",
             Self::TemplateVariable => "template_variable",
             Self::TemplateUnreadable => "template_unreadable",
