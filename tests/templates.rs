@@ -432,6 +432,32 @@ async fn a_prompt_that_is_rendered_blank_is_no_prompt() {
     assert_eq!((failure.class, failure.message.as_str()), (FailureClass::BlankPrompt, "draft.md"));
 }
 
+#[tokio::test]
+async fn a_failed_rendering_that_the_plan_turned_into_a_value_is_tried_again_by_a_retry() {
+    let plan = Plan::new("p", |numbers: Step<Vec<u32>>| {
+        let all = parallel_each("each", numbers, |number| {
+            agent("draft").input("number", number).prompt(Template::file("draft.md")).text()
+        });
+        all.results()
+            .map(|all: &Vec<Result<String, Failure>>| all.iter().flatten().cloned().collect::<Vec<_>>())
+    })
+    .unwrap();
+    let store = Store::new();
+    write(&store, "{{ ['a', 'b'][number] | upper }}");
+    let (texts, counts) = start(&over(&store, repeats().0), &plan, vec![0, 1, 2]).await.completed();
+    assert_eq!((texts, counts.failed), (vec!["A".to_owned(), "B".to_owned()], 1));
+    // Looked at again it is the same, tried again without having been mended as well.
+    let (texts, counts) = resume(&over(&store, refuses()), &plan).await.completed();
+    assert_eq!((texts.len(), counts.failed), (2, 1));
+    let (texts, counts) = retry(&over(&store, refuses()), &plan).await.completed();
+    assert_eq!((texts.len(), counts.failed), (2, 1));
+
+    write(&store, "{{ ['a', 'b', 'c'][number] | upper }}");
+    let (runner, calls) = repeats();
+    let (texts, counts) = retry(&over(&store, runner), &plan).await.completed();
+    assert_eq!((texts.len(), counts.failed, calls.count()), (3, 0, 1));
+}
+
 // Replay.
 
 #[tokio::test]

@@ -150,6 +150,13 @@ impl Walk {
         let caused = caused || self.state.below_own_cause(&cell) || self.versions.contains(&address);
         let request = match self.call_request(at, &values) {
             Ok(request) => request,
+            // To be run again: that it failed is recorded anew, so that the next retry is about it too.
+            Err(_) if cell.rerun && !self.stopped(at.frame) => {
+                if !self.hold_back(at) {
+                    self.want_call(at);
+                }
+                return;
+            }
             Err(failure) => return self.fail_unrecorded(at, failure),
         };
         let print = fingerprint(&request);
