@@ -653,6 +653,62 @@ async fn runs_that_start_at_the_same_moment_share_what_was_read_first() {
     assert_eq!(reads.count(), 2);
 }
 
+// Parts that are built while the plan runs.
+
+/// Builds a step at run time, with a template that reads a handle from around it.
+fn grown(compiled_in: bool) -> Plan<Section, String> {
+    Plan::new("grown", move |section: Step<Section>| {
+        section.then("more", move |_| {
+            let draft = agent("draft").input("section", section);
+            let draft = if compiled_in {
+                draft.prompt(template!("tests/prompts/misspelt.md"))
+            } else {
+                draft.prompt(Template::file("draft.md"))
+            };
+            draft.text()
+        })
+    })
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_part_built_at_run_time_has_its_templates_checked_when_it_is_built() {
+    let failure = start(&with_source(""), &grown(true), section()).await.failed();
+    assert_eq!((failure.class, failure.path.as_str()), (FailureClass::InvalidPlan, "more"));
+    assert!(failure.message.contains("`section` is `Section` and has no `titel`"), "{failure}");
+
+    let store = Store::new();
+    write(&store, "{{ section.titel }}");
+    let failure = start(&over(&store, refuses()), &grown(false), section()).await.failed();
+    assert_eq!(failure.class, FailureClass::InvalidPlan);
+    assert!(failure.message.contains("`draft.md:1` of `draft` reads `section.titel`"), "{failure}");
+
+    write(&store, "{{ section.title }}");
+    let (text, _) = retry(&over(&store, repeats().0), &grown(false)).await.completed();
+    assert_eq!(text, "Tides & <moons>");
+    let (_, counts) = resume(&over(&store, refuses()), &grown(false)).await.completed();
+    assert_eq!((counts.calls, counts.reused), (0, 1));
+    write(&store, "{{ section.slug }}");
+    let needs = resume(&over(&store, refuses()), &grown(false)).await.parked();
+    assert_eq!(changed_fields(&needs), ["more/draft: prompt", "more/draft: template `draft.md`"]);
+}
+
+#[tokio::test]
+async fn a_recursive_part_and_a_called_plan_render_their_templates() {
+    let shorter = Plan::new("shorter", |text: Step<String>| {
+        recursive("cut", text, 3, |again, text| {
+            let cut = agent("cut").input("text", text).prompt(Template::file("draft.md")).text();
+            branch("enough", cut)
+                .when("long", |cut: &String| cut.len() > 2, |cut| again.call(cut))
+                .otherwise(|cut| cut)
+        })
+    })
+    .unwrap();
+    let plan = Plan::new("outer", |text: Step<String>| shorter.call("inner", text)).unwrap();
+    let (text, counts) = start(&with_source("{{ text[1:] }}"), &plan, "tide".to_owned()).await.completed();
+    assert_eq!((text.as_str(), counts.calls), ("de", 2));
+}
+
 // Layouts.
 
 #[test]

@@ -138,7 +138,7 @@ impl Services {
     /// What a plan needs of the executor must be there, before anything is written or spent.
     pub(crate) fn can_run(&self, graph: &Graph) -> Result<(), DriveError> {
         self.has_runners(graph)?;
-        self.templates.of(graph)?;
+        self.templates.of(graph, &|_| None)?;
         Ok(())
     }
 

@@ -1,7 +1,12 @@
 //! Template files: read through the executor's loader, each once, and kept for as long as the executor lives.
 
 use crate::walk::panic_message;
-use hermes_plan::{PlanErrors, ReadyTemplates, graph::Graph, load_templates};
+use hermes_core::schema::Schema;
+use hermes_plan::{
+    PlanErrors, ReadyTemplates,
+    graph::{Graph, Kind, Node, NodeId, Prompt},
+    load_templates,
+};
 use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -37,11 +42,24 @@ impl TemplateFiles {
 
     /// The template files that a plan uses. They are kept only once the whole plan is without mistakes: who mends a file
     /// can start the run again.
-    pub(crate) fn of(&self, graph: &Graph) -> Result<ReadyTemplates, PlanErrors> {
+    ///
+    /// Of a part that was built while a plan runs, `outer` gives the schemas of what stands around it.
+    pub(crate) fn of(
+        &self,
+        graph: &Graph,
+        outer: &dyn Fn(NodeId) -> Option<Schema>,
+    ) -> Result<ReadyTemplates, PlanErrors> {
+        let is_file = |node: &Node| match &node.kind {
+            Kind::Agent(agent) => matches!(agent.prompt, Prompt::Template { ready: None, .. }),
+            _ => false,
+        };
+        if !graph.nodes().any(is_file) {
+            return Ok(ReadyTemplates::new());
+        }
         loop {
             let known = self.ready().clone();
             // The loader is the caller's code: no lock is held.
-            let loaded = load_templates(graph, &known, |path| self.read(path))?;
+            let loaded = load_templates(graph, &known, outer, |path| self.read(path))?;
             let mut ready = self.ready();
             let is_other = |path, template| ready.get(path).is_some_and(|kept| !Arc::ptr_eq(kept, template));
             // Somebody read one of them at the same moment: the first one counts.

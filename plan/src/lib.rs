@@ -12,10 +12,11 @@ mod snapshot;
 mod templates;
 
 pub use authoring::{
-    AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder, ChooseBuilder,
-    EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder,
+    Again, AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder,
+    ChooseBuilder, EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder,
     PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder,
-    agent, ask, branch, catch, join, parallel, parallel_each, pipeline, repeat, review, scope, step, value,
+    agent, ask, branch, catch, join, parallel, parallel_each, pipeline, recursive, repeat, review, scope,
+    step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
 pub use templates::{Flaw, ReadyTemplate, Template};

@@ -20,7 +20,7 @@ impl Walk {
             Prompt::Text(text) => return Ok((text.clone(), None)),
             Prompt::Built { build, at: place } => (guarded(*place, || build(values)), None, place),
             Prompt::Template { id, ready, at: place } => {
-                let Some(template) = ready.as_ref().or_else(|| self.program.templates.get(id)) else {
+                let Some(template) = ready.as_ref().or_else(|| self.tables(at.node).templates.get(id)) else {
                     let message = format!("{id} was not read");
                     return Err(Failure::new(FailureClass::TemplateFailed, message).located(place));
                 };

@@ -63,7 +63,8 @@ impl<I, O> Plan<I, O> {
 
 impl<I, O> Plan<I, O> {
     /// Checks the templates of the plan that are files, each with the source that `read` gives for its path; as an
-    /// executor does when it is first given the plan. Good for a test beside the plan's other tests.
+    /// executor does when it is first given the plan. Good for a test beside the plan's other tests. What a `then` builds
+    /// is checked when it is built.
     ///
     /// ```
     /// use hermes_plan::prelude::*;
@@ -82,7 +83,7 @@ impl<I, O> Plan<I, O> {
         &self,
         read: impl Fn(&str) -> Result<S, E>,
     ) -> Result<(), PlanErrors> {
-        load_templates(&self.graph, &ReadyTemplates::new(), read).map(drop)
+        load_templates(&self.graph, &ReadyTemplates::new(), &|_| None, read).map(drop)
     }
 }
 
@@ -135,7 +136,7 @@ impl AnyPlan {
         &self,
         read: impl Fn(&str) -> Result<S, E>,
     ) -> Result<(), PlanErrors> {
-        load_templates(&self.graph, &ReadyTemplates::new(), read).map(drop)
+        load_templates(&self.graph, &ReadyTemplates::new(), &|_| None, read).map(drop)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     errors::{PlanError, PlanErrorKind, PlanErrors},
 };
 use crate::{
-    graph::{Graph, Kind, Location, Node, NodeId, Prompt},
+    graph::{Graph, Kind, Location, NodeId, NodeInput, Prompt},
     templates::{Flaw, Missing, ReadyTemplate, Source, Template},
 };
 use hermes_core::schema::Schema;
@@ -49,53 +49,60 @@ fn bad_syntax(flaw: &Flaw, step: &str, at: Location) -> PlanError {
     PlanError::new(PlanErrorKind::TemplateSyntax, at, message, "mend the template")
 }
 
-/// What the templates compiled into these nodes read and their inputs do not have.
-pub(super) fn mistakes(nodes: &[Node]) -> Vec<PlanError> {
-    let schema = |id: NodeId| {
-        let index = nodes.binary_search_by_key(&id, |node| node.id).ok()?;
-        Some(&nodes[index].schema)
-    };
-    let templated = nodes.iter().filter_map(|node| match &node.kind {
+/// The schemas of what nodes yield, as far as they are known.
+type Schemas<'a> = &'a dyn Fn(NodeId) -> Option<Schema>;
+
+/// What the template compiled into a step reads and the step's inputs do not have.
+pub(super) fn mistakes(
+    step: &str,
+    kind: &Kind,
+    inputs: &[NodeInput],
+    schemas: Schemas<'_>,
+) -> Vec<PlanError> {
+    match kind {
         Kind::Agent(agent) => match &agent.prompt {
-            Prompt::Template { ready: Some(ready), at, .. } => Some((node, ready, *at)),
-            _ => None,
+            Prompt::Template { ready: Some(ready), at, .. } => check(step, ready, *at, inputs, schemas),
+            _ => Vec::new(),
         },
-        _ => None,
-    });
-    templated.flat_map(|(node, ready, at)| of_node(node, ready, at, &schema)).collect()
+        _ => Vec::new(),
+    }
 }
 
-fn of_node<'a>(
-    node: &'a Node,
+fn check(
+    step: &str,
     ready: &ReadyTemplate,
     at: Location,
-    schema: &dyn Fn(NodeId) -> Option<&'a Schema>,
+    inputs: &[NodeInput],
+    schemas: Schemas<'_>,
 ) -> Vec<PlanError> {
-    let inputs: Vec<(&str, &Schema)> =
-        node.inputs.iter().filter_map(|input| Some((input.name.as_str(), schema(input.node)?))).collect();
+    let inputs: Vec<(&str, Option<Schema>)> =
+        inputs.iter().map(|input| (input.name.as_str(), schemas(input.node))).collect();
     let error = |missing: Missing| {
         let Missing { variable, line, why, mend } = missing;
         let line = line.map_or_else(String::new, |line| format!(":{line}"));
-        let message =
-            format!("the template `{}{line}` of `{}` reads `{variable}`: {why}", ready.used().id, node.name);
+        let id = &ready.used().id;
+        let message = format!("the template `{id}{line}` of `{step}` reads `{variable}`: {why}");
         PlanError::new(PlanErrorKind::TemplateVariable, at, message, mend)
     };
     ready.missing(&inputs).into_iter().map(error).collect()
 }
 
 /// Makes the templates of a plan ready that are files, and checks them: those in `known` as they are, the others from the
-/// sources that `read` gives for their paths, each read once.
+/// sources that `read` gives for their paths, each read once. Of a part that was built while a plan runs, `outer` gives the
+/// schemas of what stands around it.
 ///
 /// # Errors
 /// Every mistake: files that cannot be read, mistakes in syntax, variables that no input has.
 pub fn load_templates<S: Into<String>, E: Display>(
     graph: &Graph,
     known: &ReadyTemplates,
+    outer: Schemas<'_>,
     read: impl Fn(&str) -> Result<S, E>,
 ) -> Result<ReadyTemplates, PlanErrors> {
     let mut sources: BTreeMap<&str, Result<String, String>> = BTreeMap::new();
     let mut loaded = ReadyTemplates::new();
     let mut errors = Vec::new();
+    let schemas = |id| if graph.contains(id) { Some(graph.node(id).schema.clone()) } else { outer(id) };
     for node in graph.nodes() {
         let Kind::Agent(agent) = &node.kind else { continue };
         let Prompt::Template { id, ready: None, at } = &agent.prompt else { continue };
@@ -110,7 +117,7 @@ pub fn load_templates<S: Into<String>, E: Display>(
         };
         match template {
             Ok(template) => {
-                errors.extend(of_node(node, &template, *at, &|id| Some(&graph.node(id).schema)));
+                errors.extend(check(&node.name, &template, *at, &node.inputs, &schemas));
                 loaded.insert(id.clone(), template);
             }
             Err(error) => errors.push(error),

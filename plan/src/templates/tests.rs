@@ -9,7 +9,7 @@ fn render(source: &'static str, inputs: &[(&str, Val)]) -> Result<String, hermes
     ready.render(inputs.iter().map(|(name, value)| (*name, value)))
 }
 
-fn missing(source: &'static str, inputs: &[(&str, &Schema)]) -> Vec<String> {
+fn missing(source: &'static str, inputs: &[(&str, Option<Schema>)]) -> Vec<String> {
     let ready = ReadyTemplate::new("x", source).unwrap();
     ready.missing(inputs).into_iter().map(|missing| missing.variable).collect()
 }
@@ -61,8 +61,13 @@ fn what_is_undefined_is_a_failure_also_where_it_is_only_tested() {
 
 #[test]
 fn an_input_may_have_the_name_of_something_built_in() {
-    let text = Schema::of::<String>();
-    assert_eq!(missing("{{ range }} {{ range.x }} {{ dict }}", &[("range", &text)]), ["range.x"]);
+    let text = || Some(Schema::of::<String>());
+    assert_eq!(missing("{{ range }} {{ range.x }} {{ dict }}", &[("range", text())]), ["range.x"]);
+    assert_eq!(
+        missing("{{ a.x }} {{ b.x }}", &[("a", None), ("b", text())]),
+        ["b.x"],
+        "of `a` nothing is known"
+    );
 }
 
 #[test]

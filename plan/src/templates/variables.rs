@@ -19,7 +19,7 @@ pub(crate) struct Missing {
 
 impl ReadyTemplate {
     /// Everything that the template reads and these inputs do not have. Where a schema does not tell, nothing is missing.
-    pub(crate) fn missing(&self, inputs: &[(&str, &Schema)]) -> Vec<Missing> {
+    pub(crate) fn missing(&self, inputs: &[(&str, Option<Schema>)]) -> Vec<Missing> {
         let Ok(template) = self.template() else { return Vec::new() };
         let variables: BTreeSet<String> = template.undeclared_variables(true).into_iter().collect();
         let mut missing = Vec::new();
@@ -30,7 +30,8 @@ impl ReadyTemplate {
             let (why, mend) = match inputs.iter().find(|(name, _)| *name == root) {
                 None if self.is_builtin(root) => continue,
                 None => no_input(root, inputs),
-                Some((_, schema)) => match schema.reaches(&path) {
+                Some((_, None)) => continue,
+                Some((_, Some(schema))) => match schema.reaches(&path) {
                     Ok(()) => continue,
                     Err(no_field) => {
                         let owner: Vec<&str> = [root].into_iter().chain(path.iter().copied()).collect();
@@ -52,7 +53,7 @@ impl ReadyTemplate {
     }
 }
 
-fn no_input(name: &str, inputs: &[(&str, &Schema)]) -> (String, String) {
+fn no_input(name: &str, inputs: &[(&str, Option<Schema>)]) -> (String, String) {
     let there_are = if inputs.is_empty() {
         "there are none".to_owned()
     } else {
