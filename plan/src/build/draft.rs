@@ -7,28 +7,13 @@ use super::{
 };
 use crate::graph::{
     Around, Body, BodyId, Compute, Copies, Copying, Derived, Graph, Kind, Location, Node, NodeId, NodeInput,
-    Part, Placeholder, Role,
+    Part, Placeholder, PlanId, Role,
 };
 use hermes_core::{
     path::{Mark, Segment, StepPath, check_name, escape},
     schema::Schema,
 };
-use std::{
-    any::TypeId,
-    collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
-};
-
-/// A plan's identity in this process: what tells a handle of one plan from a handle of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PlanId(u64);
-
-impl PlanId {
-    pub(crate) fn next() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
+use std::{any::TypeId, collections::BTreeMap};
 
 /// A `Step<T>` without its type.
 #[derive(Clone, Copy)]
