@@ -190,13 +190,12 @@ impl Inside {
     /// What the members make of the group; `None` where nothing is unrolled.
     fn state(&self) -> Option<State> {
         match self {
-            Self::Nothing => None,
+            // Whoever reads the journal knows more of what was built at run time.
+            Self::Nothing | Self::Grown(_) => None,
             Self::Fan(fan) => Some(fan.state()),
             Self::Loop(rounds) => Some(rounds.state()),
             Self::Arm(frame) => Some(frame.standing().unwrap_or(Standing::Done).into()),
             Self::Catch(catch) => Some(catch.state()),
-            // Whoever reads the journal knows more of it.
-            Self::Grown(_) => None,
             Self::Review(review) => Some(review.state()),
         }
     }
