@@ -13,10 +13,10 @@ mod templates;
 
 pub use authoring::{
     Again, AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder,
-    ChooseBuilder, EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder,
-    PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder,
-    agent, ask, branch, catch, join, parallel, parallel_each, pipeline, recursive, repeat, review, scope,
-    step, value,
+    ChooseBuilder, DagBuilder, DagItems, EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan,
+    Limit, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder,
+    ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, catch, join, parallel, parallel_dag,
+    parallel_each, pipeline, recursive, repeat, review, scope, step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
 pub use templates::{Flaw, ReadyTemplate, Template};

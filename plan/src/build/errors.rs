@@ -51,6 +51,10 @@ pub enum PlanErrorKind {
     RevisedTwice,
     /// `.settled()` in another body than the step's own.
     SettledElsewhere,
+    /// A quorum of nobody, or of more than there are.
+    ImpossibleQuorum,
+    /// One shared limit with two numbers, or one inside itself.
+    ConflictingLimit,
     /// A template that cannot be read as one.
     TemplateSyntax,
     /// A template that reads what no input has.
@@ -85,6 +89,8 @@ impl PlanErrorKind {
             Self::KeysInherited => "keys_inherited",
             Self::RevisedTwice => "revised_twice",
             Self::SettledElsewhere => "settled_elsewhere",
+            Self::ImpossibleQuorum => "impossible_quorum",
+            Self::ConflictingLimit => "conflicting_limit",
             Self::TemplateSyntax => "template_syntax",
             Self::TemplateVariable => "template_variable",
             Self::TemplateUnreadable => "template_unreadable",

@@ -12,11 +12,11 @@ mod whole;
 
 pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
-pub use closures::{AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, PickFn, PromptFn};
+pub use closures::{AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, NeedsFn, PickFn, PromptFn};
 pub(crate) use copy::{Copies, Copying};
 pub(crate) use identity::PlanId;
 pub use kind::{
-    Agent, Arm, Ask, Call, Catch, Choices, Compute, Derived, Fan, FanMode, Keys, Kind, LocalStep,
+    Agent, Arm, Ask, Call, Catch, Choices, Compute, Derived, Fan, FanMode, Keys, Kind, LocalStep, Needs,
     Placeholder, Prompt, Recursive, Repeat, Review, Then,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
