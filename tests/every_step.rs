@@ -242,6 +242,7 @@ async fn every_step_of_the_small_plans() {
     }
     small! {
         "agent" one_agent report(5), as_they_are();
+        "template" prompt_in_a_file report(5), as_they_are();
         "ask" ask_a_person report(5), as_they_are();
         "choose" choose_some text(), as_they_are();
         "review" approve_or_revise text(), as_they_are();

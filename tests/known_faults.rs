@@ -61,6 +61,26 @@ async fn d2_a_variable_of_the_prompt_changed_and_its_text_did_not() {
     assert_eq!(changed_fields(&needs), ["a: prompt"]);
 }
 
+#[tokio::test]
+async fn d2_a_variable_of_a_template_changed_and_its_text_did_not() {
+    let plan = |tone: &'static str| {
+        Plan::new("d2", move |topic: Step<String>| {
+            agent("a")
+                .input("topic", topic)
+                .input_value("tone", &tone.to_owned())
+                .prompt(template!("tests/prompts/draft.md"))
+                .text()
+        })
+        .unwrap()
+    };
+    let store = Store::new();
+    start(&store.executor(echo().0), &plan("short"), "x".to_owned()).await.completed();
+    let needs = resume(&store.replayer(), &plan("long")).await.parked();
+    assert_eq!(changed_fields(&needs), ["a: prompt", "a: input `tone`"], "the template is not to blame");
+    let (_, counts) = resume(&store.replayer(), &plan("short")).await.completed();
+    assert_eq!((counts.calls, counts.reused), (0, 1));
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Out")]
 struct Out1 {

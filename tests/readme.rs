@@ -56,6 +56,13 @@ match run.outcome().await? {
 Ok(())
 }
 
+#[rustfmt::skip]
+fn draft(topic: Step<String>, tone: String) -> Step<String> {
+agent("draft").input("topic", topic).input_value("tone", &tone)
+    .prompt(template!("tests/prompts/draft.md"))         // compiled in; or Template::file("draft.md"), with
+    .text()                                        // Executor::builder().templates("prompts") to read it from
+}
+
 /// The `number`th block of this language in the README.
 fn block(language: &str, number: usize) -> String {
     let readme = include_str!("../README.md");
@@ -77,6 +84,14 @@ fn its_way_to_run_a_plan_is_the_one_compiled_here() {
     assert!(include_str!("readme.rs").contains(&block("rust", 1)));
     // Named, so that it is compiled.
     let _ = running;
+}
+
+#[test]
+fn its_prompt_in_a_file_is_the_one_compiled_here() {
+    let block = block("rust", 2).replace("\"prompts/draft.md", "\"tests/prompts/draft.md");
+    assert!(include_str!("readme.rs").contains(&block), "{block}");
+    let plan = |topic| draft(topic, "short".to_owned());
+    assert!(Plan::new("p", plan).is_ok(), "the template reads these inputs");
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub enum FailureClass {
     DependencyFailed,
     /// A prompt came out blank.
     BlankPrompt,
+    /// A prompt's template could not be rendered.
+    TemplateFailed,
     /// The process ended while it ran, and its group had already failed.
     Interrupted,
     /// A value could not be read back as the type that needs it.
@@ -97,6 +99,7 @@ impl FailureClass {
             Self::RoundsUsedUp => "the rounds are used up",
             Self::DependencyFailed => "a step it needs failed",
             Self::BlankPrompt => "the prompt came out blank",
+            Self::TemplateFailed => "the prompt's template could not be rendered",
             Self::Interrupted => "the process ended while it ran",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
             Self::UnequalLists => "two lists to be zipped have different lengths",
@@ -132,7 +135,8 @@ impl FailureClass {
             Self::NoArm => "add an arm, or `.otherwise(..)`",
             Self::RoundsUsedUp => "raise the bound, or end the loop with `.or_else(..)`",
             Self::DependencyFailed => "mend the step it needs, then retry the run",
-            Self::BlankPrompt => "let the prompt builder return text",
+            Self::BlankPrompt => "let the prompt builder or template yield text, then retry the run",
+            Self::TemplateFailed => "mend the template, or the input that it reads, then retry the run",
             Self::Undecodable => "decode what was stored, or run the step again",
             Self::InvalidPlan => "mend the closure, then retry the run",
             Self::TooFew => "see why the items failed, then retry the run; or ask for fewer",

@@ -2,7 +2,7 @@
 
 use crate::{
     digest::{Digest, DigestWriter},
-    request::{Field, FieldRef, Part, Request},
+    request::{Field, FieldRef, Part, Request, TemplateUse},
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,7 @@ fn tag(field: &Field) -> &'static str {
         Field::Kind => "kind",
         Field::Composition => "composition",
         Field::Prompt => "prompt",
+        Field::TemplateSource(_) => "template source",
         Field::Title => "title",
         Field::Input(_) | Field::Inputs => "input",
         Field::Schema => "schema",
@@ -97,14 +98,18 @@ pub struct Changed {
     pub new: Option<String>,
 }
 
-/// The fields in which `old` and `new` differ, in the order of the table.
-pub fn difference(old: &Request, new: &Request) -> Vec<Changed> {
-    let (before, after) = (collect(old), collect(new));
+/// The fields in which `old` and `new` differ, in the order of the table. A prompt that differs is followed by its
+/// template where that has another source than before; where it has not, an input made the prompt differ.
+pub fn difference(old_request: &Request, new_request: &Request) -> Vec<Changed> {
+    let (before, after) = (collect(old_request), collect(new_request));
     let mut changed = Vec::new();
     for (field, old) in &before {
         let new = after.iter().find(|(name, _)| name == field).map(|(_, part)| part);
         if new != Some(old) {
             changed.push(Changed { field: field.to_field(), old: Some(show(old)), new: new.map(show) });
+            if *field == FieldRef::One(&Field::Prompt) {
+                changed.extend(template_difference(template_of(old_request), template_of(new_request)));
+            }
         }
     }
     for (field, new) in &after {
@@ -116,6 +121,27 @@ pub fn difference(old: &Request, new: &Request) -> Vec<Changed> {
         changed.push(Changed { field: Field::Inputs, old: None, new: None });
     }
     changed
+}
+
+fn template_of(request: &Request) -> Option<&TemplateUse> {
+    match request {
+        Request::Agent(agent) => agent.template.as_ref(),
+        Request::Ask(_) | Request::Step(_) => None,
+    }
+}
+
+/// How the source of a prompt differs: another source under one id, or a template where there was none, or none any
+/// more. A source that was only moved says the same.
+fn template_difference(old: Option<&TemplateUse>, new: Option<&TemplateUse>) -> Option<Changed> {
+    if old.map(|old| old.source) == new.map(|new| new.source) {
+        return None;
+    }
+    let id = &new.or(old)?.id;
+    let show = |used: &TemplateUse| match used.source.short() {
+        source if used.id == *id => source,
+        source => format!("{source} of {}", used.id),
+    };
+    Some(Changed { field: Field::TemplateSource(id.clone()), old: old.map(show), new: new.map(show) })
 }
 
 fn collect(request: &Request) -> Vec<(FieldRef<'_>, Part<'_>)> {

@@ -7,8 +7,9 @@
 //! | step | each input, schema (bare), version |
 //!
 //! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, retry, repair, limit, concurrency,
-//! streaming, assignee, labels, the runner, a template's id and source hash. "Bare" schemas have no titles,
-//! descriptions or examples. A step's name is not in it either: its path has it.
+//! streaming, assignee, labels, the runner, a template's id and source hash (recorded beside the prompt, so that a
+//! conflict can tell an edited template from a changed variable). "Bare" schemas have no titles, descriptions or examples.
+//! A step's name is not in it either: its path has it.
 
 use crate::{digest::Digest, effect::Isolation};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,15 @@ pub struct FileInput {
     pub content: Digest,
 }
 
+/// The template that a prompt was rendered from. Recorded, and not in the fingerprint: the rendered prompt is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TemplateUse {
+    /// Its id: the path that the author gave.
+    pub id: String,
+    /// The blake3 hash of its source.
+    pub source: Digest,
+}
+
 /// What an agent has to answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "form", rename_all = "snake_case")]
@@ -52,6 +62,9 @@ pub struct AgentRequest {
     pub composition: u32,
     /// The rendered prompt.
     pub prompt: String,
+    /// What the prompt was rendered from, if from a template. It does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateUse>,
     /// The named inputs, in order.
     pub inputs: Vec<Input>,
     /// The output form.
@@ -129,6 +142,9 @@ pub enum Field {
     Composition,
     /// The rendered prompt.
     Prompt,
+    /// The source of the template with this id. It does not count by itself: a difference names it beside the prompt
+    /// that it changed.
+    TemplateSource(String),
     /// A question's title.
     Title,
     /// One named input.
@@ -177,6 +193,7 @@ impl fmt::Display for Field {
             Self::Kind => "kind",
             Self::Composition => "composition",
             Self::Prompt => "prompt",
+            Self::TemplateSource(id) => return write!(f, "template `{id}`"),
             Self::Title => "title",
             Self::Input(name) => return write!(f, "input `{name}`"),
             Self::Inputs => "inputs",

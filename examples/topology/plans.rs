@@ -6,6 +6,7 @@ use hermes_workflows::prelude::*;
 pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
     Ok(vec![
         Plan::new("agent", one_agent)?.into(),
+        Plan::new("template", prompt_in_a_file)?.into(),
         Plan::new("ask", ask_a_person)?.into(),
         Plan::new("choose", choose_some)?.into(),
         Plan::new("review", approve_or_revise)?.into(),
@@ -60,6 +61,11 @@ pub(crate) fn one_agent(report: Step<Report>) -> Step<Diagnosis> {
         .tools(["read", "grep"])
         .prompt_with(|report| format!("Find the cause of: {}", report.title))
         .returns()
+}
+
+/// A prompt in a file of its own, compiled in; its variables are the inputs.
+pub(crate) fn prompt_in_a_file(report: Step<Report>) -> Step<Diagnosis> {
+    agent("diagnose").input("report", report).prompt(template!("examples/topology/diagnose.md")).returns()
 }
 
 /// A typed question to a person.

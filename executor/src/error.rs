@@ -5,6 +5,7 @@ use hermes_core::{
     ids::{InvalidRunId, RunId},
     schema::Violation,
 };
+use hermes_plan::PlanErrors;
 use std::sync::Arc;
 
 /// Why a run could not be driven, or not to an outcome. The journal keeps everything that was durable.
@@ -40,6 +41,9 @@ pub enum DriveError {
         /// Up to five of them.
         steps: Vec<String>,
     },
+    /// The plan has mistakes that only its template files show.
+    #[error(transparent)]
+    Plan(#[from] PlanErrors),
     /// A step names a runner that the executor does not have.
     #[error(
         "step `{step}` ({location}) wants {wanted}, and the executor has {known}; add it with `.runner(..)` or `.named_runner(..)`"

@@ -13,6 +13,7 @@ mod program;
 mod runner;
 mod services;
 mod sweep;
+mod templates;
 mod walk;
 mod watch;
 mod workspace;

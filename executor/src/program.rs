@@ -1,7 +1,10 @@
 //! A plan, or a part of one that was built while it ran, prepared for walking: what each node waits for, and who waits for
 //! it.
 
-use hermes_plan::graph::{BodyId, Compute, Derived, Graph, Keys, Kind, NodeId};
+use hermes_plan::{
+    ReadyTemplates,
+    graph::{BodyId, Compute, Derived, Graph, Keys, Kind, NodeId},
+};
 use std::sync::Arc;
 
 /// Stands for "the body's result" where a frame itself waits for an outer node.
@@ -13,6 +16,8 @@ pub(crate) struct Program {
     first: (u32, u32),
     nodes: Vec<Tables>,
     bodies: Vec<BodyTables>,
+    /// The templates that are files.
+    pub(crate) templates: ReadyTemplates,
 }
 
 /// What is known of a node.
@@ -33,7 +38,7 @@ struct BodyTables {
 }
 
 impl Program {
-    pub(crate) fn new(graph: Arc<Graph>) -> Self {
+    pub(crate) fn new(graph: Arc<Graph>, templates: ReadyTemplates) -> Self {
         let root = graph.root();
         let first = (graph.first_node().0, root.0);
         let mut program = Self {
@@ -41,6 +46,7 @@ impl Program {
             nodes: (0..graph.len()).map(|_| Tables::default()).collect(),
             bodies: (0..graph.bodies().len()).map(|_| BodyTables::default()).collect(),
             graph: Arc::clone(&graph),
+            templates,
         };
         for body in graph.bodies() {
             for (local, node) in (0..).zip(&body.nodes) {

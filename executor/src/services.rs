@@ -5,6 +5,7 @@ use crate::{
     error::DriveError,
     ledger::{Append, Ledger, LedgerError},
     runner::Runner,
+    templates::TemplateFiles,
     watch::{RunEvent, Watch},
 };
 use hermes_core::{digest::DigestWriter, ids::RunId, journal::Record};
@@ -31,6 +32,7 @@ pub(crate) struct Services {
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) clock: Clock,
     pub(crate) crash_limit: Option<u32>,
+    pub(crate) templates: TemplateFiles,
     /// Random, for the cookies of calls.
     pub(crate) nonce: u64,
     events: broadcast::Sender<RunEvent>,
@@ -48,6 +50,7 @@ impl Services {
         concurrency: usize,
         clock: Clock,
         crash_limit: Option<u32>,
+        templates: TemplateFiles,
     ) -> Self {
         Self {
             ledger,
@@ -56,6 +59,7 @@ impl Services {
             permits: Arc::new(Semaphore::new(concurrency.clamp(1, Semaphore::MAX_PERMITS))),
             clock,
             crash_limit,
+            templates,
             nonce: RandomState::new().hash_one(std::process::id()),
             events: broadcast::channel(WATCH_BUFFER).0,
             compared: AtomicU64::new(0),
@@ -131,8 +135,15 @@ impl Services {
         }
     }
 
-    /// Every agent of the plan must have its runner, before anything is spent.
-    pub(crate) fn has_runners(&self, graph: &Graph) -> Result<(), DriveError> {
+    /// What a plan needs of the executor must be there, before anything is written or spent.
+    pub(crate) fn can_run(&self, graph: &Graph) -> Result<(), DriveError> {
+        self.has_runners(graph)?;
+        self.templates.of(graph, &|_| None)?;
+        Ok(())
+    }
+
+    /// Every agent of the plan must have its runner.
+    fn has_runners(&self, graph: &Graph) -> Result<(), DriveError> {
         for node in graph.nodes() {
             let Kind::Agent(agent) = &node.kind else { continue };
             if self.runner(agent.runner.as_deref()).is_none() {

@@ -9,6 +9,7 @@ pub mod layout;
 pub mod prelude;
 #[cfg(feature = "snapshot")]
 mod snapshot;
+mod templates;
 
 pub use authoring::{
     Again, AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder,
@@ -17,7 +18,8 @@ pub use authoring::{
     ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, catch, join, parallel, parallel_dag,
     parallel_each, pipeline, recursive, repeat, review, scope, step, value,
 };
-pub use build::{PlanError, PlanErrorKind, PlanErrors};
+pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
+pub use templates::{Flaw, ReadyTemplate, Template};
 #[cfg(feature = "snapshot")]
 #[doc(hidden)]
 pub mod __insta {

@@ -4,7 +4,11 @@ pub use crate::authoring::{
     AnyPlan, Flow, Limit, Plan, Step, agent, ask, branch, catch, join, parallel, parallel_dag, parallel_each,
     pipeline, recursive, repeat, review, scope, step, value,
 };
-pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
+pub use crate::{
+    build::{PlanError, PlanErrorKind, PlanErrors},
+    template,
+    templates::Template,
+};
 pub use hermes_core::{
     data::{Data, Keyed},
     effect::{

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     effect::Isolation,
-    request::{AgentRequest, AskRequest, FileInput, Input, OutputForm, StepRequest},
+    request::{AgentRequest, AskRequest, FileInput, Input, OutputForm, StepRequest, TemplateUse},
 };
 
 fn digest(text: &str) -> Digest {
@@ -18,6 +18,7 @@ fn agent() -> AgentRequest {
     AgentRequest {
         composition: 1,
         prompt: "Write.".to_owned(),
+        template: None,
         inputs: vec![input("topic", "rust"), input("style", "plain")],
         output: OutputForm::Json { schema: digest("schema") },
         tools: vec!["search".to_owned()],
@@ -151,6 +152,42 @@ fn agent_version_counts() {
 #[test]
 fn agent_composition_version_counts() {
     agent_row(&Field::Composition, |agent| agent.composition = 2);
+}
+
+fn rendered(prompt: &str, id: &str, source: &str) -> Request {
+    let template = Some(TemplateUse { id: id.to_owned(), source: digest(source) });
+    Request::Agent(AgentRequest { prompt: prompt.to_owned(), template, ..agent() })
+}
+
+fn fields(old: &Request, new: &Request) -> Vec<String> {
+    difference(old, new).iter().map(|changed| changed.field.to_string()).collect()
+}
+
+#[test]
+fn agent_template_does_not_count() {
+    let old = rendered("Write.", "a.md", "one");
+    for new in [rendered("Write.", "a.md", "two"), rendered("Write.", "b.md", "one"), Request::Agent(agent())]
+    {
+        assert_eq!(fingerprint(&old), fingerprint(&new));
+        assert!(difference(&old, &new).is_empty());
+    }
+}
+
+#[test]
+fn a_difference_of_the_prompt_names_the_template_whose_source_changed() {
+    let old = rendered("Write.", "a.md", "one");
+    assert_eq!(fields(&old, &rendered("Draw.", "a.md", "two")), ["prompt", "template `a.md`"]);
+    assert_eq!(fields(&old, &rendered("Draw.", "a.md", "one")), ["prompt"]);
+    assert_eq!(fields(&old, &rendered("Draw.", "moved.md", "one")), ["prompt"]);
+
+    let other = difference(&old, &rendered("Draw.", "b.md", "two"));
+    assert_eq!(other[1].field, Field::TemplateSource("b.md".to_owned()));
+    assert_eq!(other[1].old, Some(format!("{} of a.md", digest("one").short())));
+    assert_eq!(other[1].new, Some(digest("two").short()));
+
+    let plain = Request::Agent(AgentRequest { prompt: "Draw.".to_owned(), ..agent() });
+    assert_eq!(fields(&old, &plain), ["prompt", "template `a.md`"]);
+    assert_eq!(fields(&plain, &old), ["prompt", "template `a.md`"]);
 }
 
 #[test]

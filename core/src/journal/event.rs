@@ -182,7 +182,8 @@ pub struct Failed {
     /// Whether it may have acted before it failed.
     #[serde(default)]
     pub may_have_acted: bool,
-    /// The request, where no `Started` has it.
+    /// The request, where no `Started` has it. Neither has it where it could not be made, because the prompt could not:
+    /// the header's fingerprint is then zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
 }

@@ -15,6 +15,11 @@ pub(super) fn of(root: &Value) -> String {
     label(root, root, name, 0)
 }
 
+/// The label of parts of a schema, of which a value is one.
+pub(super) fn of_parts(root: &Value, parts: &[&Value]) -> String {
+    joined(parts.iter().map(|part| label(root, part, None, 0)).collect())
+}
+
 /// Names schemars makes up for shapes: the shape itself says it better.
 fn is_type_name(title: &str) -> bool {
     let made_up = ["Array_", "Nullable_", "Tuple_of_", "Map_of_", "Map_from_", "Set_of_", "Result_of_"];

@@ -3,6 +3,7 @@
 //! Must not hold: knowledge of values that travel (`value` builds on this, not the other way round), or any network.
 
 mod error;
+mod fields;
 mod keywords;
 mod label;
 mod refs;
@@ -12,6 +13,7 @@ mod structural;
 mod validate;
 
 pub use error::SchemaError;
+pub use fields::NoField;
 pub(crate) use refs::resolve;
 pub use schema::Schema;
 pub use validate::Violation;

@@ -35,7 +35,8 @@ pub(super) fn check(
     input: Option<Digest>,
 ) -> Result<Checked, DriveError> {
     let ledger = &services.ledger;
-    let program = Arc::new(Program::new(graph));
+    let templates = services.templates.of(&graph, &|_| None)?;
+    let program = Arc::new(Program::new(graph, templates));
     let mut swept = false;
     loop {
         let state = ledger.state(run)?;
@@ -44,7 +45,7 @@ pub(super) fn check(
             sweep_what_is_left(services, run, &state)?;
             swept = true;
         }
-        let lookup = Arc::new(JournalLookup { ledger: ledger.clone(), run });
+        let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
         let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
         if let Some(input) = input {

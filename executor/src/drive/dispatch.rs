@@ -49,7 +49,7 @@ impl Driver {
             Prompt::Text(_) => {
                 with_inputs(&prompt, inputs.iter().map(|(name, text)| (name.as_str(), &**text)))
             }
-            Prompt::Built { .. } => prompt,
+            Prompt::Built { .. } | Prompt::Template { .. } => prompt,
         };
         let call = AgentCall {
             run: self.id.to_string(),

@@ -54,7 +54,7 @@ impl Shared {
         graph: &Arc<Graph>,
         input: Option<Digest>,
     ) -> Result<watch::Receiver<Published>, DriveError> {
-        shared.services.has_runners(graph)?;
+        shared.services.can_run(graph)?;
         let mut live = shared.live();
         let same_name = |other: &Live| other.graph.name() == graph.name() && !same_plan(&other.graph, graph);
         if live.values().any(same_name) {

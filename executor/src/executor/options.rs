@@ -2,8 +2,14 @@
 #![expect(unreachable_pub, reason = "the mutator becomes a method of the builder, which is public")]
 
 use super::{handle::Executor, live::Shared};
-use crate::{clock::Clock, ledger::Ledger, runner::Runner, services::Services};
-use std::{collections::BTreeMap, sync::Arc};
+use crate::{
+    clock::Clock,
+    ledger::Ledger,
+    runner::Runner,
+    services::Services,
+    templates::{TemplateFiles, TemplateLoader, from_folder},
+};
+use std::{collections::BTreeMap, fmt::Display, path::PathBuf, sync::Arc};
 use typed_builder::TypedBuilder;
 
 /// The options of an [`Executor`]; made with [`Executor::builder`].
@@ -15,6 +21,22 @@ use typed_builder::TypedBuilder;
         pub fn named_runner(&mut self, name: impl Into<String>, runner: impl Runner + 'static) {
             self.runners.insert(name.into(), Arc::new(runner));
         }
+
+        /// Reads the files of `Template::file(path)` from this folder: each once, when this executor is first given a
+        /// plan that uses it. An executor made later reads it anew.
+        pub fn templates(&mut self, folder: impl Into<PathBuf>) {
+            self.loader = Some(from_folder(folder.into()));
+        }
+
+        /// Gives the sources of `Template::file(path)`, asked for once each while a run is being started, so it should not
+        /// wait. Of this and `.templates(folder)` the one
+        /// given last counts.
+        pub fn template_loader<E: Display>(
+            &mut self,
+            loader: impl Fn(&str) -> Result<String, E> + Send + Sync + 'static,
+        ) {
+            self.loader = Some(Arc::new(move |path: &str| loader(path).map_err(|error| error.to_string())));
+        }
     )
 )]
 pub struct ExecutorOptions {
@@ -25,6 +47,8 @@ pub struct ExecutorOptions {
     runner: Option<Arc<dyn Runner>>,
     #[builder(via_mutators)]
     runners: BTreeMap<String, Arc<dyn Runner>>,
+    #[builder(via_mutators)]
+    loader: Option<TemplateLoader>,
     /// How many calls may be under way at once, over all runs. Default: 16.
     #[builder(default = 16)]
     concurrency: usize,
@@ -39,8 +63,9 @@ pub struct ExecutorOptions {
 
 impl From<ExecutorOptions> for Executor {
     fn from(options: ExecutorOptions) -> Self {
-        let ExecutorOptions { ledger, runner, runners, concurrency, clock, crash_limit } = options;
-        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit);
+        let ExecutorOptions { ledger, runner, runners, loader, concurrency, clock, crash_limit } = options;
+        let templates = TemplateFiles::new(loader);
+        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit, templates);
         Self { shared: Arc::new(Shared::new(services)) }
     }
 }
@@ -48,7 +73,15 @@ impl From<ExecutorOptions> for Executor {
 impl Executor {
     /// Begins the options of an executor. Only the ledger is required.
     #[expect(clippy::type_complexity, reason = "typed-builder's own form of a builder with nothing set")]
-    pub fn builder() -> ExecutorOptionsBuilder<((), (), (BTreeMap<String, Arc<dyn Runner>>,), (), (), ())> {
+    pub fn builder() -> ExecutorOptionsBuilder<(
+        (),
+        (),
+        (BTreeMap<String, Arc<dyn Runner>>,),
+        (Option<TemplateLoader>,),
+        (),
+        (),
+        (),
+    )> {
         ExecutorOptions::builder()
     }
 }

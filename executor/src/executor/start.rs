@@ -50,7 +50,7 @@ impl<O: Data> IntoFuture for Start<O> {
             let shared = &self.executor.shared;
             let services = &shared.services;
             let input = self.input.map_err(DriveError::Input)?;
-            services.has_runners(&self.graph)?;
+            services.can_run(&self.graph)?;
             let id = match self.id {
                 Some(id) => RunId::new(id)?,
                 None => services.new_id(self.graph.name())?,
@@ -150,6 +150,7 @@ impl Executor {
         if self.shared.is_live(&id) {
             return Err(DriveError::Live(id));
         }
+        services.can_run(plan.graph())?;
         let state = services.ledger.state(run)?;
         let failed = state.cells().any(|(_, cell)| cell.status == CellStatus::Failed && !cell.rerun);
         let ended = state

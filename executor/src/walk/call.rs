@@ -72,19 +72,14 @@ impl Walk {
         !self.ready.is_empty()
     }
 
-    /// Makes the call's request. False when it cannot be made: the step has failed.
+    /// Makes the call's request. False when it cannot be made, because its prompt cannot: the step has failed, and that is
+    /// recorded like any other failure of a call, so that a retry is about it too.
     fn dispatch(&mut self, at: At) -> bool {
         let (values, caused) = self.inputs(at);
         let address = self.address(at);
-        let request = match self.call_request(at, &values) {
-            Ok(request) => request,
-            Err(failure) => {
-                self.call_dropped(at);
-                self.fail_unrecorded(at, failure);
-                return false;
-            }
-        };
-        let print = fingerprint(&request);
+        let request = self.call_request(at, &values);
+        // No request has the fingerprint zero: the failure to make one is never taken for the answer to another.
+        let print = request.as_ref().map_or(Digest::ZERO, fingerprint);
         let cell = self.state.cell(address);
         let versioned = self.versions.contains(&address);
         let caused = caused || versioned || cell.is_some_and(|cell| self.state.below_own_cause(cell));
@@ -93,6 +88,7 @@ impl Walk {
             let again = cell.rerun || versioned || cell.finished() && cell.status != CellStatus::Failed;
             cell.generation + u32::from(again)
         });
+        let began = cell.is_some_and(|cell| cell.status == CellStatus::Started);
         let same = cell.is_some_and(|cell| cell.generation == generation && cell.fingerprint == print);
         let attempt = if same { cell.map_or(0, |cell| cell.attempts) + 1 } else { 1 };
         let announced = self.announced(at);
@@ -105,7 +101,7 @@ impl Walk {
         let mut state = CallState {
             request: None,
             prompt: match &request {
-                Request::Agent(agent) => Some(agent.prompt.clone()),
+                Ok(Request::Agent(agent)) => Some(agent.prompt.clone()),
                 _ => None,
             },
             fingerprint: print,
@@ -118,6 +114,15 @@ impl Walk {
             cookie: cookie.clone(),
             attempt,
         };
+        *self.slot_mut(at) = Slot::Running;
+        let request = match request {
+            Ok(request) => request,
+            Err(failure) => {
+                self.calls.insert(at, state);
+                self.finished(at, CallEnd::Failed { failure, may_have_acted: began });
+                return false;
+            }
+        };
         if announced {
             let (runner, is_agent) = match &self.node(at.node).kind {
                 Kind::Agent(agent) => (agent.runner.clone(), true),
@@ -129,7 +134,6 @@ impl Walk {
         } else {
             state.request = Some(request);
         }
-        *self.slot_mut(at) = Slot::Running;
         self.calls.insert(at, state);
         true
     }

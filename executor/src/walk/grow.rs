@@ -16,7 +16,10 @@ use hermes_core::{
     journal::{self, Event},
     request::Field,
 };
-use hermes_plan::graph::{BodyId, Grown, Kind, NodeId, Recursive, Then as Build};
+use hermes_plan::{
+    ReadyTemplates,
+    graph::{BodyId, Grown, Kind, NodeId, Recursive, Then as Build},
+};
 use std::sync::Arc;
 
 /// The most parts built one inside the other.
@@ -44,7 +47,11 @@ impl Walk {
         let Some(level) = around.level(of, depth) else {
             return self.break_off("a recursive part that is none");
         };
-        let body = self.take_part(Arc::new(level));
+        let templates = match self.templates_of(&level, self.node(at.node).at) {
+            Ok(templates) => templates,
+            Err(failure) => return self.fail_unrecorded(at, failure),
+        };
+        let body = self.take_part(Arc::new(level), templates);
         if !self.checking {
             self.name_steps();
         }
@@ -82,10 +89,14 @@ impl Walk {
             Ok(grown) => grown,
             Err(failure) => return self.fail_unrecorded(at, failure.located(then.at)),
         };
+        let templates = match self.templates_of(&grown.graph, then.at) {
+            Ok(templates) => templates,
+            Err(failure) => return self.fail_unrecorded(at, failure),
+        };
         let (from, shape) = (on.digest(), grown.shape);
         match Self::compare_decision(cell.as_ref(), &from, &shape, caused, (Field::Structure, "value")) {
             Decision::Stands => {
-                let body = self.take_part(grown.graph);
+                let body = self.take_part(grown.graph, templates);
                 if !self.checking {
                     self.name_steps();
                 }
@@ -94,7 +105,7 @@ impl Walk {
             _ if self.stopped(at.frame) => self.skip(at),
             Decision::Make => {
                 if !self.hold_back(at) {
-                    self.decide_structure(at, from, grown, caused);
+                    self.decide_structure(at, from, grown, templates, caused);
                 }
             }
             Decision::Differs(changed) => {
@@ -107,12 +118,19 @@ impl Walk {
         }
     }
 
-    fn decide_structure(&mut self, at: At, from: Digest, grown: Grown, caused: bool) {
+    fn decide_structure(
+        &mut self,
+        at: At,
+        from: Digest,
+        grown: Grown,
+        templates: ReadyTemplates,
+        caused: bool,
+    ) {
         let decision = match serde_json::to_string(&grown.structure) {
             Ok(decision) => decision,
             Err(error) => return self.break_off(error),
         };
-        let body = self.take_part(grown.graph);
+        let body = self.take_part(grown.graph, templates);
         self.name_steps();
         let event = Event::Decided(journal::Decided { decision });
         self.emit(self.address(at), 0, from, grown.shape, &event, Then::Decided(at));

@@ -17,6 +17,7 @@ mod guard;
 mod places;
 mod pools;
 mod programs;
+mod prompt;
 mod question;
 mod quorum;
 mod ready;

@@ -8,12 +8,16 @@ use super::{
 use crate::program::Program;
 use hermes_core::{
     digest::Digest,
+    failure::{Failure, FailureClass},
     fold::RunState,
     ids::StepNo,
     journal::{Event, Named},
     path::{Mark, StepPath},
 };
-use hermes_plan::graph::{Around, BodyId, Graph, Kind, Node, NodeId};
+use hermes_plan::{
+    ReadyTemplates,
+    graph::{Around, BodyId, Graph, Kind, Location, Node, NodeId},
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// A program, and the number of each of its nodes in the run's step table.
@@ -179,13 +183,22 @@ impl Walk {
         Around { graphs, owner, first_node: NodeId(node), first_body: BodyId(body) }
     }
 
+    /// The template files of a part that was built.
+    pub(super) fn templates_of(&self, graph: &Graph, place: Location) -> Result<ReadyTemplates, Failure> {
+        let outer = |id| Some(self.node(id).schema.clone());
+        self.lookup.templates(graph, &outer).map_err(|errors| {
+            let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            Failure::new(FailureClass::InvalidPlan, errors.join("; ")).located(place)
+        })
+    }
+
     /// Takes in a part that was built. Gives the body that all of it is in.
-    pub(super) fn take_part(&mut self, graph: Arc<Graph>) -> BodyId {
+    pub(super) fn take_part(&mut self, graph: Arc<Graph>, templates: ReadyTemplates) -> BodyId {
         let (root, first) = (graph.root(), graph.first_node());
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         self.programs.next.0 = first.0.saturating_add(count(graph.len()));
         self.programs.next.1 = root.0.saturating_add(count(graph.bodies().len()));
-        let program = Arc::new(Program::new(graph));
+        let program = Arc::new(Program::new(graph, templates));
         let loaded = self.programs.numbering.load(program, &self.state);
         self.programs.parts.insert(first.0, loaded);
         self.programs.bodies.insert(root.0, first.0);

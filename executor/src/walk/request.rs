@@ -4,7 +4,6 @@ use super::{
     conflict::Conflict,
     emit::Then,
     frame::{At, Fault, Slot},
-    guard::guarded,
     replay::{Doubt, Now, Verdict, judge},
     state::Walk,
 };
@@ -21,7 +20,7 @@ use hermes_core::{
     request::{AgentRequest, Input, OutputForm, Request, StepRequest},
     value::Val,
 };
-use hermes_plan::graph::{Kind, Prompt};
+use hermes_plan::graph::Kind;
 use std::sync::Arc;
 
 /// How today's request compares with the recorded one.
@@ -51,19 +50,11 @@ impl Walk {
         let inputs = named(node.inputs.iter().map(|input| input.name.as_str()), values);
         match &node.kind {
             Kind::Agent(agent) => {
-                let prompt = match &agent.prompt {
-                    Prompt::Text(text) => text.clone(),
-                    Prompt::Built { build, at } => {
-                        let text = guarded(*at, || build(values)).map_err(|failure| failure.located(at))?;
-                        if text.trim().is_empty() {
-                            return Err(Failure::new(FailureClass::BlankPrompt, "").located(at));
-                        }
-                        text
-                    }
-                };
+                let (prompt, template) = self.prompt(at, &agent.prompt, values)?;
                 Ok(Request::Agent(AgentRequest {
                     composition: COMPOSITION,
                     prompt,
+                    template,
                     inputs,
                     output: if agent.text {
                         OutputForm::Text
@@ -159,6 +150,13 @@ impl Walk {
         let caused = caused || self.state.below_own_cause(&cell) || self.versions.contains(&address);
         let request = match self.call_request(at, &values) {
             Ok(request) => request,
+            // To be run again: that it failed is recorded anew, so that the next retry is about it too.
+            Err(_) if cell.rerun && !self.stopped(at.frame) => {
+                if !self.hold_back(at) {
+                    self.want_call(at);
+                }
+                return;
+            }
             Err(failure) => return self.fail_unrecorded(at, failure),
         };
         let print = fingerprint(&request);

@@ -19,20 +19,30 @@ use hermes_core::{
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::Record,
     path::{Mark, Segment, StepPath},
+    schema::Schema,
     value::{Fetch, Val},
 };
-use hermes_plan::graph::{BodyId, Kind, NodeId};
+use hermes_plan::{
+    PlanErrors, ReadyTemplates,
+    graph::{BodyId, Graph, Kind, NodeId},
+};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
-/// Reads from the run's journal what the walk does not keep in memory.
+/// Reads what the walk does not keep in memory: the run's journal, and template files.
 pub(crate) trait Lookup: Send + Sync {
     /// The whole record at `seq`.
     fn record(&self, seq: Seq) -> Result<Record, String>;
     /// Loads stored values when they are needed.
     fn fetch(&self) -> Arc<dyn Fetch>;
+    /// The template files that a part uses which was built on the way.
+    fn templates(
+        &self,
+        graph: &Graph,
+        outer: &dyn Fn(NodeId) -> Option<Schema>,
+    ) -> Result<ReadyTemplates, PlanErrors>;
 }
 
 /// What is to be looked at next.

@@ -4,7 +4,7 @@ use super::{
     arity::for_each_arity,
     inputs::{Inputs, Room},
     leaf::{Leaf, leaf_options},
-    prompt::{BeforePrompt, HasPrompt, NoPrompt, PromptText, Prompted},
+    prompt::{BeforePrompt, Given, HasPrompt, NoPrompt, PromptText, Prompted},
     step::Step,
     value::value,
 };
@@ -89,19 +89,23 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         self.input(name, value(constant.clone()))
     }
 
-    /// The prompt: a fixed text. Each input follows it as a named block of JSON.
+    /// The prompt: a fixed text, which each input follows as a named block of JSON; or a
+    /// [`Template`](crate::Template), which reads the inputs by name and is sent as rendered.
     #[track_caller]
     pub fn prompt(self, text: impl PromptText) -> AgentBuilder<I, Prompted>
     where
         P: BeforePrompt,
     {
         let at = Location::caller();
-        let prompt = text.into_text(at);
-        if let Prompt::Text(text) = &prompt
-            && text.trim().is_empty()
-        {
-            self.leaf.begun.blank_prompt(at);
-        }
+        let prompt = match text.into_given() {
+            Given::Text(text) => {
+                if text.trim().is_empty() {
+                    self.leaf.begun.blank_prompt(at);
+                }
+                Prompt::Text(text)
+            }
+            Given::Template(template) => self.leaf.begun.template(template, at),
+        };
         self.prompted(prompt)
     }
 

@@ -2,7 +2,7 @@
 
 use super::step::Step;
 use crate::{
-    build::{Draft, PlanErrors, open, param},
+    build::{Draft, PlanErrors, ReadyTemplates, load_templates, open, param},
     graph::{Graph, Location, Placeholder},
 };
 use hermes_core::data::Data;
@@ -61,6 +61,32 @@ impl<I, O> Plan<I, O> {
     }
 }
 
+impl<I, O> Plan<I, O> {
+    /// Checks the templates of the plan that are files, each with the source that `read` gives for its path; as an
+    /// executor does when it is first given the plan. Good for a test beside the plan's other tests. What a `then` builds
+    /// is checked when it is built.
+    ///
+    /// ```
+    /// use hermes_plan::prelude::*;
+    ///
+    /// let plan = Plan::new("draft", |topic: Step<String>| {
+    ///     agent("draft").input("topic", topic).prompt(Template::file("draft.md")).text()
+    /// })?;
+    /// let mistakes = plan.check_templates(|_| Ok::<_, String>("Write about {{ topik }}."));
+    /// assert!(mistakes.is_err_and(|mistakes| mistakes.to_string().contains("`topik`: no input has that name")));
+    /// # Ok::<(), PlanErrors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Every mistake: files that cannot be read, mistakes in syntax, variables that no input has.
+    pub fn check_templates<S: Into<String>, E: fmt::Display>(
+        &self,
+        read: impl Fn(&str) -> Result<S, E>,
+    ) -> Result<(), PlanErrors> {
+        load_templates(&self.graph, &ReadyTemplates::new(), &|_| None, read).map(drop)
+    }
+}
+
 impl<I, O> Clone for Plan<I, O> {
     fn clone(&self) -> Self {
         Self { graph: self.graph.clone(), types: PhantomData }
@@ -98,6 +124,19 @@ impl AnyPlan {
     /// Its graph.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph
+    }
+}
+
+impl AnyPlan {
+    /// The same as [`Plan::check_templates`].
+    ///
+    /// # Errors
+    /// Every mistake: files that cannot be read, mistakes in syntax, variables that no input has.
+    pub fn check_templates<S: Into<String>, E: fmt::Display>(
+        &self,
+        read: impl Fn(&str) -> Result<S, E>,
+    ) -> Result<(), PlanErrors> {
+        load_templates(&self.graph, &ReadyTemplates::new(), &|_| None, read).map(drop)
     }
 }
 

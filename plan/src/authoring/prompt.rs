@@ -1,6 +1,6 @@
-//! The type state of prompts, and what a fixed prompt can be.
+//! The type state of prompts, and what can be given as one.
 
-use crate::graph::{Location, Prompt};
+use crate::{graph::Prompt, templates::Template};
 use std::borrow::Cow;
 
 /// An agent that has no prompt yet.
@@ -20,6 +20,7 @@ mod sealed {
     impl Sealed for String {}
     impl Sealed for &String {}
     impl Sealed for super::Cow<'_, str> {}
+    impl Sealed for super::Template {}
 }
 
 impl NoPrompt {
@@ -53,24 +54,37 @@ impl HasPrompt for Prompted {
     }
 }
 
-/// What a fixed prompt can be: a text.
+/// What `.prompt(..)` takes: a text, or a [`Template`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a prompt",
-    label = "not a text",
-    note = "`.prompt(..)` takes a text; a prompt made from the inputs is `.prompt_with(|input| ..)`"
+    label = "neither a text nor a template",
+    note = "`.prompt(..)` takes a text or a template; a prompt made from the inputs by a function is `.prompt_with(|input| ..)`"
 )]
 pub trait PromptText: sealed::Sealed {
     #[doc(hidden)]
-    fn into_text(self, at: Location) -> Prompt;
+    fn into_given(self) -> Given;
+}
+
+/// What was given as a prompt.
+#[doc(hidden)]
+pub enum Given {
+    Text(String),
+    Template(Template),
 }
 
 macro_rules! prompt_text {
     ($($T:ty),*) => {
         $(impl PromptText for $T {
-            fn into_text(self, _at: Location) -> Prompt {
-                Prompt::Text(self.into())
+            fn into_given(self) -> Given {
+                Given::Text(self.into())
             }
         })*
     };
 }
 prompt_text!(&str, String, &String, Cow<'_, str>);
+
+impl PromptText for Template {
+    fn into_given(self) -> Given {
+        Given::Template(self)
+    }
+}

@@ -1,7 +1,8 @@
 //! The plans under construction on this thread, innermost last. Author code runs while they lie here, so nothing in this
 //! file, and nothing given to it, may call author code.
 
-use super::draft::{Draft, PlanId};
+use super::draft::Draft;
+use crate::graph::PlanId;
 use std::cell::RefCell;
 
 thread_local! {

@@ -2,11 +2,11 @@
 
 use super::{
     ambient,
-    draft::{Draft, Filled, Handle, PlanId, Use},
+    draft::{Draft, Filled, Handle, Use},
     errors::{PlanError, PlanErrorKind},
     names::Claim,
 };
-use crate::graph::{BodyId, Graph, Kind, Location, NodeId, NodeInput, Role};
+use crate::graph::{BodyId, Graph, Kind, Location, NodeId, NodeInput, PlanId, Role};
 use hermes_core::{data::Data, path::check_name, schema::Schema};
 use std::{any::TypeId, time::Duration};
 

@@ -3,31 +3,17 @@
 use super::{
     errors::{PlanError, PlanErrorKind, PlanErrors},
     names::{Claim, Names, Space},
+    templates,
 };
 use crate::graph::{
     Around, Body, BodyId, Compute, Copies, Copying, Derived, Graph, Kind, Location, Node, NodeId, NodeInput,
-    Part, Placeholder, Role,
+    Part, Placeholder, PlanId, Role,
 };
 use hermes_core::{
     path::{Mark, Segment, StepPath, check_name, escape},
     schema::Schema,
 };
-use std::{
-    any::TypeId,
-    collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
-};
-
-/// A plan's identity in this process: what tells a handle of one plan from a handle of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PlanId(u64);
-
-impl PlanId {
-    pub(crate) fn next() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
+use std::{any::TypeId, collections::BTreeMap};
 
 /// A `Step<T>` without its type.
 #[derive(Clone, Copy)]
@@ -524,6 +510,23 @@ impl Draft {
         first.1
     }
 
+    /// What templates read and their steps' inputs do not have.
+    fn template_mistakes(&self) -> Vec<PlanError> {
+        // A handle that may not be used stands for any node: what a template reads of that is no mistake of its own.
+        let any_node = [PlanErrorKind::ForeignHandle, PlanErrorKind::LeakedHandle];
+        if self.errors.iter().any(|error| any_node.contains(&error.kind)) {
+            return Vec::new();
+        }
+        let schema = |id: NodeId| match self.slot(id) {
+            Some(slot) => slot.filled.as_ref().map(|filled| filled.schema.clone()),
+            None => self.around.as_ref()?.node(id).map(|node| node.schema.clone()),
+        };
+        let steps = self.slots.iter().filter_map(|slot| Some((slot.name.as_str(), slot.filled.as_ref()?)));
+        steps
+            .flat_map(|(name, filled)| templates::mistakes(name, &filled.kind, &filled.inputs, &schema))
+            .collect()
+    }
+
     /// The whole plan, or every mistake in it.
     pub(crate) fn finish(mut self, result: &Use) -> Result<Graph, PlanErrors> {
         let (first_node, first_body) = self.first();
@@ -533,6 +536,8 @@ impl Draft {
             let mend = format!("end it with {ends}");
             self.errors.push(PlanError::new(PlanErrorKind::Unfinished, at, message, mend));
         }
+        let templates = self.template_mistakes();
+        self.errors.extend(templates);
         self.check_limits();
         if !self.errors.is_empty() {
             return Err(PlanErrors::new(self.name, self.errors));

@@ -55,6 +55,12 @@ pub enum PlanErrorKind {
     ImpossibleQuorum,
     /// One shared limit with two numbers, or one inside itself.
     ConflictingLimit,
+    /// A template that cannot be read as one.
+    TemplateSyntax,
+    /// A template that reads what no input has.
+    TemplateVariable,
+    /// A template's file that cannot be read.
+    TemplateUnreadable,
 }
 
 impl PlanErrorKind {
@@ -85,6 +91,9 @@ impl PlanErrorKind {
             Self::SettledElsewhere => "settled_elsewhere",
             Self::ImpossibleQuorum => "impossible_quorum",
             Self::ConflictingLimit => "conflicting_limit",
+            Self::TemplateSyntax => "template_syntax",
+            Self::TemplateVariable => "template_variable",
+            Self::TemplateUnreadable => "template_unreadable",
         }
     }
 }

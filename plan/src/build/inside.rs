@@ -3,10 +3,10 @@
 use super::{
     ambient,
     begun::{Group, schema_in},
-    draft::{Handle, PlanId, Use},
+    draft::{Handle, Use},
     names::Space,
 };
-use crate::graph::{BodyId, Location, NodeId, Placeholder, Role};
+use crate::graph::{BodyId, Location, NodeId, Placeholder, PlanId, Role};
 use hermes_core::{data::Data, path::Mark};
 
 /// An open body.

@@ -1,7 +1,6 @@
 //! What is around a part of a plan that is built, or copied, while the plan runs.
 
-use super::{BodyId, Copies, Copying, Graph, Kind, Node, NodeId, Part, Recursive, Role};
-use crate::build::PlanId;
+use super::{BodyId, Copies, Copying, Graph, Kind, Node, NodeId, Part, PlanId, Recursive, Role};
 use hermes_core::{digest::Digest, journal::Structure, path::Mark};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Copies of a body and everything in it, with ids and paths of their own: a plan in a plan, a recursive part once more.
 
-use super::{Arm, Body, BodyId, Catch, Graph, Keys, Kind, Node, NodeId, NodeInput, Recursive, Repeat, Role};
-use crate::build::PlanId;
+use super::{
+    Arm, Body, BodyId, Catch, Graph, Keys, Kind, Node, NodeId, NodeInput, PlanId, Recursive, Repeat, Role,
+};
 use hermes_core::path::{Segment, StepPath};
 use std::{collections::BTreeMap, sync::Arc};
 

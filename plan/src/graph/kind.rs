@@ -1,6 +1,7 @@
 //! What a node can be, and the options of each kind.
 
 use super::{AsyncFn, BodyId, ComputeFn, GrowFn, KeepFn, KeyFn, Location, NeedsFn, NodeId, PickFn, PromptFn};
+use crate::templates::ReadyTemplate;
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
@@ -164,6 +165,15 @@ pub enum Prompt {
         /// The prompt builder.
         build: PromptFn,
         /// Where it was written.
+        at: Location,
+    },
+    /// Rendered from a template; sent as it is.
+    Template {
+        /// The template's id: its path, as the author wrote it.
+        id: String,
+        /// The template; `None` for a file, which whoever runs the plan reads ([`load_templates`](crate::load_templates)).
+        ready: Option<Arc<ReadyTemplate>>,
+        /// Where it was given.
         at: Location,
     },
 }

@@ -4,6 +4,7 @@ mod around;
 mod body;
 mod closures;
 mod copy;
+mod identity;
 mod kind;
 mod node;
 mod structure;
@@ -13,6 +14,7 @@ pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
 pub use closures::{AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, NeedsFn, PickFn, PromptFn};
 pub(crate) use copy::{Copies, Copying};
+pub(crate) use identity::PlanId;
 pub use kind::{
     Agent, Arm, Ask, Call, Catch, Choices, Compute, Derived, Fan, FanMode, Keys, Kind, LocalStep, Needs,
     Placeholder, Prompt, Recursive, Repeat, Review, Then,

@@ -1,7 +1,6 @@
 //! The graph itself: a petgraph graph of nodes with data and order edges, and the bodies that contain them.
 
-use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId};
-use crate::build::PlanId;
+use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId, PlanId};
 use hermes_core::schema::Schema;
 use petgraph::{
     Direction,

@@ -4,7 +4,7 @@ use crate::graph::{
     Agent, Arm, Ask, Body, BodyId, Call, Compute, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind,
     LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, Role,
 };
-use crate::{build::PlanId, graph::Part};
+use crate::graph::{Part, PlanId};
 use hermes_core::{
     effect::{Effect, Isolation},
     path::{Segment, StepPath},
