@@ -1,9 +1,11 @@
 //! What authors write: the primitives, and the handle on a step.
 
 mod agent;
+mod argv;
 mod arity;
 mod ask;
 mod branch;
+mod command;
 mod derived;
 mod each;
 mod fan;
@@ -26,8 +28,10 @@ mod value;
 mod tests;
 
 pub use agent::{AgentBuilder, agent};
+pub use argv::{BeforeArgv, HasArgv, NoArgv, WithArgv};
 pub use ask::{AskBuilder, ChooseBuilder, ask};
 pub use branch::{BranchArms, BranchBuilder, branch};
+pub use command::{CommandBuilder, command};
 pub use each::{EachBuilder, parallel_each};
 pub use flow::Flow;
 pub use inputs::{Inputs, Room};

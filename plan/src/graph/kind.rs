@@ -1,6 +1,6 @@
 //! What a node can be, and the options of each kind.
 
-use super::{AsyncFn, BodyId, ComputeFn, KeyFn, Location, NodeId, PromptFn, TestFn};
+use super::{AsyncFn, BodyId, Command, ComputeFn, KeyFn, Location, NodeId, PromptFn, TestFn};
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
@@ -23,6 +23,8 @@ pub enum Kind {
     Ask(Box<Ask>),
     /// Local Rust.
     Step(Box<LocalStep>),
+    /// A subprocess.
+    Command(Box<Command>),
     /// A fan-out known at build time: one child a key, in order.
     Parallel {
         /// Keys and bodies, in order.

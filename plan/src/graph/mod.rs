@@ -2,12 +2,14 @@
 
 mod body;
 mod closures;
+mod command;
 mod kind;
 mod node;
 mod whole;
 
 pub use body::{Body, BodyId, Role};
-pub use closures::{AsyncFn, BoxFuture, ComputeFn, KeyFn, PromptFn, TestFn};
+pub use closures::{ArgvFn, AsyncFn, BoxFuture, ComputeFn, KeyFn, PromptFn, TestFn};
+pub use command::{Command, CommandEnd, CommandLine, Redaction, Stdin};
 pub use kind::{
     Agent, Arm, Ask, Call, Choices, Derived, Fan, FanMode, Keys, Kind, LocalStep, Placeholder, Prompt,
     Repeat, Review,
