@@ -48,20 +48,20 @@ impl CommandOutput {
 
     /// How it ended, in words: `exited with 1`, `was ended by kill -9`.
     pub fn how(&self) -> String {
-        Ended { code: self.code, killed_by: self.killed_by }.to_string()
+        Exit { code: self.code, killed_by: self.killed_by }.to_string()
     }
 }
 
 /// How a process ended, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct Exit {
     /// Its exit code.
     pub code: Option<i32>,
     /// The number of the kill that ended it.
     pub killed_by: Option<i32>,
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.code, self.killed_by) {
             (Some(code), _) => write!(f, "exited with {code}"),

@@ -4,7 +4,8 @@ use super::*;
 use crate::{
     effect::Isolation,
     request::{
-        AgentRequest, AskRequest, CommandForm, CommandRequest, FileInput, Input, OutputForm, StepRequest, Variable,
+        AgentRequest, AskRequest, CommandForm, CommandRequest, FileInput, Input, OutputForm, StepRequest,
+        Variable,
     },
 };
 

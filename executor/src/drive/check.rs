@@ -44,7 +44,11 @@ pub(super) fn check(
             sweep_what_is_left(services, run, &state)?;
             swept = true;
         }
-        let lookup = Arc::new(JournalLookup { ledger: ledger.clone(), run });
+        let lookup = Arc::new(JournalLookup {
+            ledger: ledger.clone(),
+            run,
+            directory: Arc::clone(&services.directory),
+        });
         let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
         if let Some(input) = input {

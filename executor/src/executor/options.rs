@@ -3,7 +3,11 @@
 
 use super::{handle::Executor, live::Shared};
 use crate::{clock::Clock, ledger::Ledger, runner::Runner, services::Services};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{self, PathBuf},
+    sync::Arc,
+};
 use typed_builder::TypedBuilder;
 
 /// The options of an [`Executor`]; made with [`Executor::builder`].
@@ -35,12 +39,18 @@ pub struct ExecutorOptions {
     /// effect; `None` never asks. Default: 3.
     #[builder(default = Some(3))]
     crash_limit: Option<u32>,
+    /// The directory that commands work in; their `.dir(..)` is relative to it. A relative one is one from the directory
+    /// that this process is in when the executor is built. Default: that directory.
+    #[builder(default, setter(transform = |directory: impl Into<PathBuf>| directory.into()))]
+    working_dir: PathBuf,
 }
 
 impl From<ExecutorOptions> for Executor {
     fn from(options: ExecutorOptions) -> Self {
-        let ExecutorOptions { ledger, runner, runners, concurrency, clock, crash_limit } = options;
-        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit);
+        let ExecutorOptions { ledger, runner, runners, concurrency, clock, crash_limit, working_dir } =
+            options;
+        let directory = absolute(working_dir).into();
+        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit, directory);
         Self { shared: Arc::new(Shared::new(services)) }
     }
 }
@@ -48,7 +58,15 @@ impl From<ExecutorOptions> for Executor {
 impl Executor {
     /// Begins the options of an executor. Only the ledger is required.
     #[expect(clippy::type_complexity, reason = "typed-builder's own form of a builder with nothing set")]
-    pub fn builder() -> ExecutorOptionsBuilder<((), (), (BTreeMap<String, Arc<dyn Runner>>,), (), (), ())> {
+    pub fn builder() -> ExecutorOptionsBuilder<((), (), (BTreeMap<String, Arc<dyn Runner>>,), (), (), (), ())>
+    {
         ExecutorOptions::builder()
     }
+}
+
+/// The same from the root, so that it stays the same if this process goes elsewhere. Where the process is in no directory
+/// that exists, it stays relative, and commands say so.
+fn absolute(directory: PathBuf) -> PathBuf {
+    let here = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
+    path::absolute(&here).unwrap_or(here)
 }

@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 
 /// The first and the last bytes of an output; the middle is counted and let go.
-#[derive(Debug)]
-pub(super) struct HeadTail {
-    each: usize,
+#[derive(Clone, Debug)]
+pub struct HeadTail {
+    head_room: usize,
+    tail_room: usize,
+    /// Whether all of it is wanted: then the first byte too many ends the program.
+    whole: bool,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     lost: u64,
@@ -13,41 +16,101 @@ pub(super) struct HeadTail {
 
 impl HeadTail {
     /// Keeps up to `each` bytes at either end.
-    pub(super) fn new(each: usize) -> Self {
-        Self { each, head: Vec::new(), tail: VecDeque::new(), lost: 0 }
+    pub fn new(each: usize) -> Self {
+        Self::with_room(each, each, false)
+    }
+
+    /// Keeps up to `most` bytes in all: the first half and the last half of what is more.
+    pub fn ends(most: usize) -> Self {
+        Self::with_room(most - most / 2, most / 2, false)
+    }
+
+    /// Keeps all of up to `most` bytes: a program that writes more is ended.
+    pub fn whole(most: usize) -> Self {
+        Self::with_room(most, 0, true)
+    }
+
+    fn with_room(head_room: usize, tail_room: usize, whole: bool) -> Self {
+        Self { head_room, tail_room, whole, head: Vec::new(), tail: VecDeque::new(), lost: 0 }
     }
 
     /// The ends of an output that is there as a whole.
-    pub(super) fn of(bytes: &[u8], each: usize) -> Self {
+    pub fn of(bytes: &[u8], each: usize) -> Self {
         let mut kept = Self::new(each);
         kept.push(bytes);
         kept
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        let room = self.each.saturating_sub(self.head.len()).min(bytes.len());
+    /// Takes in what came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let room = self.head_room.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
         // Of what comes at once, only the last bytes can stay.
-        let skipped = rest.len().saturating_sub(self.each);
-        let over = (self.tail.len() + rest.len() - skipped).saturating_sub(self.each);
+        let skipped = rest.len().saturating_sub(self.tail_room);
+        let over = (self.tail.len() + rest.len() - skipped).saturating_sub(self.tail_room);
         self.tail.drain(..over);
         self.tail.extend(&rest[skipped..]);
         self.lost += (skipped + over) as u64;
     }
 
+    /// Whether more came than is taken.
+    pub(super) fn overflowed(&self) -> bool {
+        self.whole && self.lost > 0
+    }
+
+    /// How many bytes were let go.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// What was kept; the two ends side by side where something is missing.
+    pub fn into_bytes(self) -> Vec<u8> {
+        let mut bytes = self.head;
+        bytes.extend(self.tail);
+        bytes
+    }
+
+    /// What was kept, as text, with a line where something is missing, and how many bytes are. A character that was cut
+    /// in two is left out.
+    ///
+    /// # Errors
+    /// When it is not UTF-8: the position of the first byte that is not, if that is in the part before what is missing.
+    pub fn into_text(self) -> Result<(String, u64), NotText> {
+        if self.lost == 0 {
+            let text = String::from_utf8(self.into_bytes());
+            return text
+                .map(|text| (text, 0))
+                .map_err(|error| NotText(Some(error.utf8_error().valid_up_to())));
+        }
+        let tail = Vec::from(self.tail);
+        let head = match std::str::from_utf8(&self.head) {
+            Ok(text) => text,
+            Err(error) if error.error_len().is_none() => {
+                std::str::from_utf8(&self.head[..error.valid_up_to()]).map_err(|_| NotText(None))?
+            }
+            Err(error) => return Err(NotText(Some(error.valid_up_to()))),
+        };
+        // At most three bytes of a character can stand before the next one.
+        let start = tail.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
+        let tail = std::str::from_utf8(&tail[start..]).map_err(|_| NotText(None))?;
+        let cut = self.head.len() - head.len() + start;
+        let lost = self.lost + cut as u64;
+        Ok((format!("{head}{}{tail}", gap(lost)), lost))
+    }
+
     /// What was kept, with a line where something is missing. What is not UTF-8 is replaced.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut bytes = self.head.clone();
         if self.lost > 0 {
-            bytes.extend_from_slice(format!("\n… {} bytes left out …\n", self.lost).as_bytes());
+            bytes.extend_from_slice(gap(self.lost).as_bytes());
         }
         bytes.extend(&self.tail);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The last lines, for a message.
-    pub(super) fn last_lines(&self) -> String {
+    pub fn last_lines(&self) -> String {
         const LINES: usize = 12;
         const CHARS: usize = 1_500;
         let text = self.text();
@@ -58,6 +121,15 @@ impl HeadTail {
         lines.chars().skip(skip).collect()
     }
 }
+
+/// What stands where bytes are missing.
+fn gap(lost: u64) -> String {
+    format!("\n… {lost} bytes left out …\n")
+}
+
+/// An output that is not UTF-8, from this byte on where that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotText(pub Option<usize>);
 
 #[cfg(test)]
 mod tests {
@@ -98,5 +170,34 @@ mod tests {
     #[test]
     fn what_is_not_utf_8_is_replaced() {
         assert_eq!(HeadTail::of(b"a\xffb", 4).text(), "a\u{fffd}b");
+    }
+
+    fn text(bytes: &[u8], most: usize) -> Result<(String, u64), NotText> {
+        let mut kept = HeadTail::ends(most);
+        kept.push(bytes);
+        kept.into_text()
+    }
+
+    #[test]
+    fn as_exact_text_it_is_whole_characters_or_nothing() {
+        assert_eq!(text("für".as_bytes(), 9), Ok(("für".to_owned(), 0)));
+        assert_eq!(text(b"ab\xffcd", 9), Err(NotText(Some(2))));
+        // Of `ü`, one byte was kept at either end.
+        let cut = ["aü", &"x".repeat(20), "üb"].concat();
+        assert_eq!(text(cut.as_bytes(), 4), Ok(("a\n… 24 bytes left out …\nb".to_owned(), 24)));
+        assert_eq!(text(b"a\xffbcdefghij", 4), Err(NotText(Some(1))));
+        assert_eq!(text(b"abcdefghij\xffb", 4), Err(NotText(None)));
+    }
+
+    #[test]
+    fn one_byte_too_many_is_too_many_only_where_all_is_wanted() {
+        let full = |mut kept: HeadTail| {
+            kept.push(b"abcd");
+            assert!(!kept.overflowed() && kept.lost() == 0);
+            kept.push(b"e");
+            (kept.overflowed(), kept.lost(), kept.into_bytes())
+        };
+        assert_eq!(full(HeadTail::whole(4)), (true, 1, b"abcd".to_vec()));
+        assert_eq!(full(HeadTail::ends(4)), (false, 1, b"abde".to_vec()));
     }
 }

@@ -1,6 +1,7 @@
 //! A call from ready to settled: dispatched, ended, recorded.
 
 use super::{
+    command::Invocation,
     emit::{Outcome, Then},
     frame::{At, Fault, Slot},
     request::raw,
@@ -24,8 +25,8 @@ use std::sync::Arc;
 pub(crate) struct CallState {
     /// The request, until it is written with the outcome (local steps).
     pub(crate) request: Option<Request>,
-    /// The rendered prompt, until it is sent (agents).
-    pub(crate) prompt: Option<String>,
+    /// What the request does not hold in clear, or not as it is sent, until it is sent.
+    pub(crate) sent: Sent,
     pub(crate) fingerprint: Digest,
     pub(crate) generation: u32,
     pub(crate) caused: bool,
@@ -42,6 +43,16 @@ impl CallState {
     pub(super) fn cancellable(&self) -> bool {
         self.under_way && self.effect != Effect::Unsafe
     }
+}
+
+/// What is sent for a call beside its inputs.
+#[derive(Default)]
+pub(crate) enum Sent {
+    #[default]
+    Nothing,
+    /// The rendered prompt.
+    Prompt(String),
+    Command(Box<Invocation>),
 }
 
 /// How a call ended.
@@ -76,8 +87,8 @@ impl Walk {
     fn dispatch(&mut self, at: At) -> bool {
         let (values, caused) = self.inputs(at);
         let address = self.address(at);
-        let request = match self.call_request(at, &values) {
-            Ok(request) => request,
+        let (request, sent) = match self.call_request(at, &values) {
+            Ok(today) => today,
             Err(failure) => {
                 self.call_dropped(at);
                 self.fail_unrecorded(at, failure);
@@ -104,10 +115,7 @@ impl Walk {
         let cookie = if announced { cookie() } else { String::new() };
         let mut state = CallState {
             request: None,
-            prompt: match &request {
-                Request::Agent(agent) => Some(agent.prompt.clone()),
-                _ => None,
-            },
+            sent,
             fingerprint: print,
             generation,
             caused,

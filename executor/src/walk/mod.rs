@@ -4,6 +4,7 @@
 mod branch;
 mod call;
 mod causes;
+mod command;
 mod conflict;
 mod emit;
 mod fan;
@@ -19,7 +20,8 @@ mod request;
 mod state;
 mod unroll;
 
-pub(crate) use call::CallEnd;
+pub(crate) use call::{CallEnd, Sent};
+pub(crate) use command::Invocation;
 pub(crate) use emit::Then;
 pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};

@@ -24,12 +24,16 @@ use std::{
     sync::Arc,
 };
 
-/// Reads from the run's journal what the walk does not keep in memory.
+/// Reads from the run's journal, and from what commands declare to read, what the walk does not keep in memory.
 pub(crate) trait Lookup: Send + Sync {
     /// The whole record at `seq`.
     fn record(&self, seq: Seq) -> Result<Record, String>;
     /// Loads stored values when they are needed.
     fn fetch(&self) -> Arc<dyn Fetch>;
+    /// The digest of a file, by its path in a directory below the executor's; zero where there is none.
+    fn file(&self, directory: &str, path: &str) -> Result<Digest, String>;
+    /// What a variable of the executor's own environment holds.
+    fn variable(&self, name: &str) -> Option<String>;
 }
 
 /// What is to be looked at next.
@@ -499,6 +503,7 @@ pub(crate) fn kind_word(kind: &Kind) -> &'static str {
         Kind::Agent(_) => "agent",
         Kind::Ask(_) => "ask",
         Kind::Step(_) => "step",
+        Kind::Command(_) => "command",
         Kind::Parallel { .. } => "parallel",
         Kind::Each { .. } => "parallel each",
         Kind::Pipeline { .. } => "pipeline",

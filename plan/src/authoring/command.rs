@@ -104,11 +104,7 @@ impl<I: Inputs, A> CommandBuilder<I, A> {
 
     /// Gives it a constant, under a name: the same as `.input(name, value(constant))`.
     #[track_caller]
-    pub fn input_value<T: Data>(
-        self,
-        name: impl Into<String>,
-        constant: &T,
-    ) -> CommandBuilder<I::With<T>, A>
+    pub fn input_value<T: Data>(self, name: impl Into<String>, constant: &T) -> CommandBuilder<I::With<T>, A>
     where
         I: Room,
         A: BeforeArgv,

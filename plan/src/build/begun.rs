@@ -137,7 +137,8 @@ impl Begun {
 
     /// A cap must leave something.
     pub(crate) fn zero_cap(&self, at: Location) {
-        let message = format!("the cap of `{}` is 0 bytes, so nothing of its output would be kept", self.name);
+        let message =
+            format!("the cap of `{}` is 0 bytes, so nothing of its output would be kept", self.name);
         let mend = "give it some bytes, or leave `.cap(..)` out";
         self.mistake(PlanError::new(PlanErrorKind::ZeroCap, at, message, mend));
     }
