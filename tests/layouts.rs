@@ -25,7 +25,7 @@ fn assert_drawing(name: &str, drawing: &str) {
 fn the_plans_of_the_examples() {
     assert_layout!(Plan::new("blog-post", blog_post::blog_post).unwrap(), "example-blog_post");
     let plans = plans::plans().unwrap();
-    assert!(plans.len() >= 18, "{} plans", plans.len());
+    assert!(plans.len() >= 19, "{} plans", plans.len());
     for plan in plans {
         assert_layout!(plan, format!("topology-{}", plan.name()));
     }
