@@ -50,6 +50,8 @@ pub enum FailureClass {
     CommandFailed,
     /// A value could not be read back as the type that needs it.
     Undecodable,
+    /// Two lists that were to be zipped have different lengths.
+    UnequalLists,
 }
 
 impl FailureClass {
@@ -93,6 +95,7 @@ impl FailureClass {
             Self::Interrupted => "the process ended while it ran",
             Self::CommandFailed => "the command failed",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
+            Self::UnequalLists => "two lists to be zipped have different lengths",
         }
     }
 
@@ -127,6 +130,7 @@ impl FailureClass {
             Self::DependencyFailed => "mend the step it needs, then retry the run",
             Self::BlankPrompt => "let the prompt builder return text",
             Self::Undecodable => "decode what was stored, or run the step again",
+            Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }
     }
 }

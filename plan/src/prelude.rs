@@ -1,13 +1,13 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, Plan, Step, agent, ask, branch, command, join, parallel, parallel_each, pipeline, repeat,
-    review, scope, step, value,
+    AnyPlan, Flow, Plan, Step, agent, ask, branch, catch, command, join, parallel, parallel_each, pipeline,
+    repeat, review, scope, step, value,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{
     command::CommandOutput,
-    data::Data,
+    data::{Data, Keyed},
     effect::{
         Effect::{self, Idempotent, Pure, Unsafe},
         Isolation,

@@ -3,9 +3,11 @@
 
 mod branch;
 mod call;
+mod catch;
 mod causes;
 mod command;
 mod conflict;
+mod derived;
 mod emit;
 mod fan;
 mod frame;

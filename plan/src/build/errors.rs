@@ -57,6 +57,8 @@ pub enum PlanErrorKind {
     InvalidPath,
     /// A cap of no bytes.
     ZeroCap,
+    /// `.settled()` in another body than the step's own.
+    SettledElsewhere,
 }
 
 impl PlanErrorKind {
@@ -88,6 +90,7 @@ impl PlanErrorKind {
             Self::InvalidVariable => "invalid_variable",
             Self::InvalidPath => "invalid_path",
             Self::ZeroCap => "zero_cap",
+            Self::SettledElsewhere => "settled_elsewhere",
         }
     }
 }
