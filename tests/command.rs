@@ -283,12 +283,16 @@ async fn a_missing_program_never_began_and_a_retry_asks_nobody() {
     let store = Store::new();
     let plan = plan(|_| command("c").argv(["./later"]).stdout());
     start(&executor(&store), &plan, input()).await.failed();
-    let later = store.directory().join("later");
-    fs::write(&later, "#!/bin/sh\necho here").unwrap();
+    let make = |script: &str| {
+        // Not written by this process: one that another test forks at that moment would hold it open.
+        let made =
+            std::process::Command::new("sh").args(["-c", script]).current_dir(store.directory()).status();
+        assert!(made.unwrap().success());
+    };
+    make("printf '#!/bin/sh\\necho here\\n' > later");
     let failed = retry(&executor(&store), &plan).await.failed();
     assert!(failed.message.contains("make it executable"), "{failed}");
-    let chmod = std::process::Command::new("chmod").arg("+x").arg(&later).status().unwrap();
-    assert!(chmod.success());
+    make("chmod +x later");
     assert_eq!(retry(&executor(&store), &plan).await.completed().0, "here\n");
 }
 

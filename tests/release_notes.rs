@@ -195,13 +195,18 @@ fn noting_git(desk: &Desk) -> std::ffi::OsString {
     let real = Command::new("sh").args(["-c", "command -v git"]).output().unwrap();
     let (real, bin) = (String::from_utf8(real.stdout).unwrap(), desk.path("bin"));
     fs::create_dir(&bin).unwrap();
+    // Not written by this process: one that another test forks at that moment would hold it open.
     let script = format!(
         "#!/bin/sh\necho \"$*\" >> '{}'\nexec {} \"$@\"\n",
         desk.path("asked").display(),
         real.trim()
     );
-    fs::write(bin.join("git"), script).unwrap();
-    assert!(Command::new("chmod").arg("+x").arg(bin.join("git")).status().unwrap().success());
+    let made = Command::new("sh")
+        .args(["-c", "printf '%s' \"$SCRIPT\" > git && chmod +x git"])
+        .env("SCRIPT", script)
+        .current_dir(&bin)
+        .status();
+    assert!(made.unwrap().success());
     let path = std::env::var_os("PATH").unwrap();
     std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap()
 }

@@ -117,17 +117,15 @@ async fn run(options: &Options, range: Range, count: &str) -> Result<u8, Box<dyn
 }
 
 fn write(options: &Options, notes: &str) -> Result<(), Box<dyn Error>> {
-    match &options.out {
-        Some(file) => std::fs::write(file, notes).map_err(|error| {
+    if let Some(file) = &options.out {
+        return std::fs::write(file, notes).map_err(|error| {
             format!("the notes are in the ledger, but {} cannot be written: {error}", file.display()).into()
-        }),
-        None => {
-            let mut out = std::io::stdout().lock();
-            match out.write_all(notes.as_bytes()).and_then(|()| out.flush()) {
-                // Whoever reads has seen enough.
-                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-                _ => Ok(()),
-            }
-        }
+        });
+    }
+    let mut out = std::io::stdout().lock();
+    match out.write_all(notes.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
     }
 }

@@ -83,7 +83,7 @@ fn build(topics: Step<Vec<String>>, diary: &Diary) -> Step<Vec<String>> {
     let counted = command("count_told")
         .input("told", told)
         .shell(format!("echo 'begin count_told' >> {NOTES}; wc -w"))
-        .stdin_with(|told| told.iter().map(|well| format!("{well} ")).collect())
+        .stdin_with(|told| told.iter().map(bool::to_string).collect::<Vec<_>>().join(" "))
         .json::<u32>();
     let filed = step("file").input("sent", sent).input("told", told).effect(Unsafe).run(move |sent, told| {
         noted();

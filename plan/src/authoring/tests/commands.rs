@@ -42,13 +42,13 @@ fn a_command_has_its_options_and_defaults() -> Result<(), PlanErrors> {
             .json::<u8>();
         join((full, command("last").argv(vec!["ls".to_owned()]).output()))
     })?;
-    let plain = command_of(&plan, "plain");
-    assert!(matches!(plain.line, CommandLine::Argv(argv) if argv == ["git", "log"]));
+    let simple = command_of(&plan, "plain");
+    assert!(matches!(simple.line, CommandLine::Argv(argv) if argv == ["git", "log"]));
     assert!(
-        matches!(plain.stdin, Stdin::Empty) && plain.environment.is_empty() && plain.redactions.is_empty()
+        matches!(simple.stdin, Stdin::Empty) && simple.environment.is_empty() && simple.redactions.is_empty()
     );
-    assert_eq!((plain.effect, plain.output, plain.cap), (Unsafe, CommandEnd::Stdout, 8 << 20));
-    assert_eq!((plain.directory.as_str(), plain.timeout, plain.version), ("", None, None));
+    assert_eq!((simple.effect, simple.output, simple.cap), (Unsafe, CommandEnd::Stdout, 8 << 20));
+    assert_eq!((simple.directory.as_str(), simple.timeout, simple.version), ("", None, None));
     let full = command_of(&plan, "full[k]");
     assert!(matches!(full.line, CommandLine::Shell(script) if script == "git log | wc -l"));
     assert!(matches!(full.stdin, Stdin::Text(text) if text == "text"));
