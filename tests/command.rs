@@ -364,7 +364,7 @@ async fn its_beginning_is_durable_before_it_begins() {
     let disk = CrashBackend::new();
     let ledger = Ledger::on(Arc::new(RedbStore::on_backend(disk.clone()).unwrap()));
     let executor = Executor::builder().ledger(ledger).working_dir(store.directory()).build();
-    let plan = plan(|_| command("c").shell("echo > post; sleep 1000").stdout());
+    let plan = plan(|_| command("c").shell("echo > post; sleep 1000").effect(Pure).stdout());
     let _run = executor.start(&plan, input()).id("r").await.unwrap();
     post.reached().await;
     // It runs: had the power gone, the ledger would know.
