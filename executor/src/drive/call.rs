@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// How long a cancelled call may take to end by itself before it is dropped.
 pub(super) const GRACE: Duration = Duration::from_secs(10);
 /// The most bytes of an answer.
-pub(super) const ANSWER_LIMIT: usize = 64 << 20;
+const ANSWER_LIMIT: usize = 64 << 20;
 
 /// A future whose panics become values.
 struct Guarded<F>(Pin<Box<F>>);

@@ -1,6 +1,6 @@
 //! A command from its start to what it is worth: a process, and what of its end and its outputs becomes a value.
 
-use super::call::{ANSWER_LIMIT, GRACE, answered, bounded};
+use super::call::{GRACE, answered, bounded};
 use crate::{
     process::{
         End, Ended, HeadTail, KEPT, Keep, NotText, both, cannot_start, environment, exit, failed, start,
@@ -26,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a cancelled command may take to end after an interrupt, and again after a request to terminate.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The most bytes of what it wrote, as JSON: a record takes 64 MiB, and has a little more in it.
+const VALUE_LIMIT: usize = 63 << 20;
 /// What to do where there is no such program.
 const MISSING: &str = "install it, or name it by its full path";
 
@@ -171,9 +173,9 @@ impl Started {
             }
         };
         let size = value.text().map_or(0, |text| text.len());
-        if size > ANSWER_LIMIT {
+        if size > VALUE_LIMIT {
             let message = format!(
-                "what {who} wrote has {size} bytes as JSON, and {ANSWER_LIMIT} is the most; give it a smaller `.cap(..)`"
+                "what {who} wrote has {size} bytes as JSON, and {VALUE_LIMIT} is the most; give it a smaller `.cap(..)`"
             );
             return Err(Failure::new(FailureClass::TooLarge, message));
         }

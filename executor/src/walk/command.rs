@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// What reads a script.
 const SHELL: &str = "/bin/sh";
 
+/// The most bytes of what a command is given: in the journal it can be six times as long, and a record has an end.
+const GIVEN: usize = 10 << 20;
+
 /// What is started, in clear text: only the process gets it.
 pub(crate) struct Invocation {
     pub(crate) argv: Vec<String>,
@@ -59,6 +62,13 @@ impl Walk {
                 Some(guarded(*at, || build(values)).map_err(|failure| failure.located(at))?)
             }
         };
+        let given = started.iter().chain(&stdin).map(String::len).sum::<usize>();
+        if given > GIVEN {
+            let message = format!(
+                "its arguments and its standard input have {given} bytes, and {GIVEN} is the most; hand it a file"
+            );
+            return Err(Failure::new(FailureClass::TooLarge, message));
+        }
         let request = CommandRequest {
             argv,
             shell,

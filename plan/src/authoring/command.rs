@@ -146,7 +146,8 @@ impl<I: Inputs, A> CommandBuilder<I, A> {
         CommandBuilder { leaf, options, argv: HasArgv { line }, inputs: PhantomData }
     }
 
-    /// What it reads on its standard input: a fixed text. Without this it reads nothing.
+    /// What it reads on its standard input: a fixed text. Without this it reads nothing. It is stored as a whole: with the
+    /// arguments it can have 10 MiB.
     pub fn stdin(mut self, text: impl Into<String>) -> Self {
         self.options.stdin = Stdin::Text(text.into());
         self
