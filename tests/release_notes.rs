@@ -1,13 +1,21 @@
 //! Release notes as a user gets them: the built example, on real repositories, in a process of its own.
 
+#[path = "../examples/release_notes"]
+mod parts {
+    mod history;
+    pub(crate) mod house_writer;
+    pub(crate) mod plan;
+}
 mod support;
 
+use hermes_workflows::{executor::run_layout, prelude::*};
+use parts::plan::{Range, Version};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
-use support::example;
+use support::{Expect, example, run_id, start};
 use tempfile::TempDir;
 
 /// A folder with a repository in it, and the ledger and notes beside that.
@@ -262,6 +270,26 @@ fn a_version_that_is_not_there_is_refused_with_where_to_look() {
     desk.run(&["--until", "v9"]).exits(2).says("`v9` is no commit");
     let first = desk.git(&["rev-parse", "HEAD~2"]);
     desk.shallow("1", &["--since", &first]).exits(2).says("git fetch --unshallow --tags");
+}
+
+#[tokio::test]
+async fn its_run_is_drawn_with_its_commands() {
+    let desk = Desk::with(&THREE);
+    let head = Version { name: "next".to_owned(), commit: desk.git(&["rev-parse", "HEAD"]) };
+    let plan = Plan::new("release-notes", parts::plan::release_notes).unwrap();
+    let executor = Executor::builder()
+        .ledger(Ledger::in_memory().unwrap())
+        .runner(parts::house_writer::house_writer())
+        .working_dir(desk.path("repo"))
+        .build();
+    let (notes, counts) = start(&executor, &plan, Range { since: None, until: head }).await.completed();
+    assert!(notes.starts_with("# Release notes: next ("), "{notes}");
+    assert_eq!((counts.calls, counts.ok), (3, 9));
+    let drawn = run_layout(&executor, &plan, &run_id()).unwrap();
+    for line in ["├─ log: command(input) -> string · done", "├─ is_shallow: command() -> boolean · done"]
+    {
+        assert!(drawn.contains(line), "{drawn}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The house writer: a small, deterministic function in place of an agent, with no key and no network. It invents nothing:
 //! a change is the subject of its commit, and commits of one subject are one change.
 
-use crate::plan::{Area, Change, Section};
+use super::plan::{Area, Change, Section};
 use hermes_workflows::prelude::*;
 
 /// The runner that writes the sections.
@@ -47,8 +47,8 @@ fn sentence(subject: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::history::Commit;
     use super::*;
-    use crate::history::Commit;
 
     #[test]
     fn each_commit_is_in_one_change_and_one_subject_is_one_change() {
