@@ -11,11 +11,11 @@ pub mod prelude;
 mod snapshot;
 
 pub use authoring::{
-    AgentBuilder, AnyPlan, AskBuilder, BeforeArgv, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder,
-    ChooseBuilder, CommandBuilder, EachBuilder, Ends, Flow, HasArgv, HasPrompt, Inputs, Joinable, KeyedFan,
-    NoArgv, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder,
-    ReviewBuilder, Room, Step, StepBuilder, WithArgv, agent, ask, branch, catch, command, join, parallel,
-    parallel_each, pipeline, repeat, review, scope, step, value,
+    Again, AgentBuilder, AnyPlan, AskBuilder, BeforeArgv, BeforePrompt, BranchArms, BranchBuilder,
+    CatchBuilder, ChooseBuilder, CommandBuilder, EachBuilder, Ends, Flow, HasArgv, HasPrompt, Inputs,
+    Joinable, KeyedFan, NoArgv, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
+    RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, WithArgv, agent, ask, branch, catch, command,
+    join, parallel, parallel_each, pipeline, recursive, repeat, review, scope, step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

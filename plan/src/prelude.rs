@@ -2,7 +2,7 @@
 
 pub use crate::authoring::{
     AnyPlan, Flow, Plan, Step, agent, ask, branch, catch, command, join, parallel, parallel_each, pipeline,
-    repeat, review, scope, step, value,
+    recursive, repeat, review, scope, step, value,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{

@@ -1,18 +1,24 @@
 //! The plan graph: what the builders make, what layouts draw and what the executor walks. Complete before anything runs.
 
+mod around;
 mod body;
 mod closures;
 mod command;
+mod copy;
 mod kind;
 mod node;
+mod structure;
 mod whole;
 
+pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
-pub use closures::{ArgvFn, AsyncFn, BoxFuture, ComputeFn, KeepFn, KeyFn, PickFn, PromptFn};
+pub use closures::{ArgvFn, AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, PickFn, PromptFn};
 pub use command::{Command, CommandEnd, CommandLine, Redaction, Stdin};
+pub(crate) use copy::{Copies, Copying};
 pub use kind::{
     Agent, Arm, Ask, Call, Catch, Choices, Compute, Derived, Fan, FanMode, Keys, Kind, LocalStep,
-    Placeholder, Prompt, Repeat, Review,
+    Placeholder, Prompt, Recursive, Repeat, Review, Then,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
+pub(crate) use whole::Part;
 pub use whole::{Edge, Graph};
