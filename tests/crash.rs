@@ -62,7 +62,7 @@ async fn the_run_that_crashes_has_everything_in_it() {
     let told = "[true, false, true, true, false, true, true, false, true]";
     assert_eq!(
         reference.output,
-        [format!("<send>: {told}").as_str(), "the end", "<look[wide]>", "<look[narrow]>"]
+        [format!("<send>: {told}").as_str(), "9", "the end", "<look[wide]>", "<look[narrow]>"]
     );
 }
 

@@ -4,6 +4,11 @@
 mod blog_post;
 #[path = "../examples/topology/plans.rs"]
 mod plans;
+#[path = "../examples/release_notes"]
+mod release_notes {
+    mod history;
+    pub(crate) mod plan;
+}
 #[path = "layouts/states.rs"]
 mod states;
 mod support;
@@ -24,8 +29,12 @@ fn assert_drawing(name: &str, drawing: &str) {
 #[test]
 fn the_plans_of_the_examples() {
     assert_layout!(Plan::new("blog-post", blog_post::blog_post).unwrap(), "example-blog_post");
+    assert_layout!(
+        Plan::new("release-notes", release_notes::plan::release_notes).unwrap(),
+        "example-release_notes"
+    );
     let plans = plans::plans().unwrap();
-    assert!(plans.len() >= 18, "{} plans", plans.len());
+    assert!(plans.len() >= 19, "{} plans", plans.len());
     for plan in plans {
         assert_layout!(plan, format!("topology-{}", plan.name()));
     }

@@ -582,3 +582,34 @@ fn a_failed_group_dispatches_nothing_after_a_crash() {
         assert_eq!(calls.count(), 2);
     });
 }
+
+/// A command with these arguments, which works in the directory of the store.
+fn echoing(word: &'static str, version: u32) -> Plan<String, String> {
+    Plan::new("table", move |_: Step<String>| {
+        let script = "echo x >> ran; test -e ready && printf %s \"$1\"";
+        command("c").argv(["sh", "-c", script, "sh", word]).effect(Idempotent).version(version).stdout()
+    })
+    .unwrap()
+}
+
+#[tokio::test]
+async fn the_rows_hold_for_commands() {
+    let store = Store::new();
+    let executor = || Executor::builder().ledger(store.open()).working_dir(store.directory()).build();
+    let ran = || std::fs::read_to_string(store.directory().join("ran")).unwrap().lines().count();
+    // Failed and the same: reused by `resume`, dispatched by `retry`.
+    start(&executor(), &echoing("a", 1), "t".to_owned()).await.failed();
+    let failure = resume(&executor(), &echoing("a", 1)).await.failed();
+    assert_eq!((failure.class, ran()), (FailureClass::CommandFailed, 1));
+    std::fs::write(store.directory().join("ready"), "").unwrap();
+    assert_eq!(retry(&executor(), &echoing("a", 1)).await.completed().0, "a");
+    assert_eq!(ran(), 2);
+    // Succeeded and the same: reused by both.
+    assert_eq!(resume(&executor(), &echoing("a", 1)).await.completed().0, "a");
+    retry(&executor(), &echoing("a", 1)).await.completed();
+    // Succeeded and different: a conflict, and below a cause it runs again.
+    assert_eq!(changed_fields(&resume(&executor(), &echoing("b", 1)).await.parked()), ["c: argv"]);
+    assert_eq!(ran(), 2);
+    assert_eq!(resume(&executor(), &echoing("b", 2)).await.completed().0, "b");
+    assert_eq!(ran(), 3);
+}

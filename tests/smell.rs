@@ -114,6 +114,13 @@ impl<'ast> Visit<'ast> for Nose {
         if (call.method == "get" || call.method == "pointer") && call.args.first().is_some_and(is_text) {
             self.smell(call, "a look-up by a string");
         }
+        if call.method == "json" {
+            // The end of a command, `.json::<T>()`, is typed: everything but its name is looked at.
+            self.visit_expr(&call.receiver);
+            call.turbofish.iter().for_each(|types| self.visit_angle_bracketed_generic_arguments(types));
+            call.args.iter().for_each(|argument| self.visit_expr(argument));
+            return;
+        }
         visit::visit_expr_method_call(self, call);
     }
 
@@ -132,6 +139,7 @@ impl<'ast> Visit<'ast> for Nose {
     }
 
     fn visit_macro(&mut self, call: &'ast Macro) {
+        visit::visit_path(self, &call.path);
         self.words(call.tokens.clone());
     }
 }
@@ -180,6 +188,8 @@ fn the_nose_works() {
         ("fn f(x: &Value) {}", "line 1: Value"),
         ("fn f(x: &dyn Fn()) {}", "line 1: dyn"),
         ("fn f(ctx: u8) {}", "line 1: ctx"),
+        ("fn f() { json!(1); }", "line 1: json"),
+        ("fn f() { x.json::<Value>(); }", "line 1: Value"),
         ("fn f() { unsafe {} }", "line 1: unsafe"),
         ("fn f() { format!(\"{}\", x.unwrap()); }", "line 1: unwrap"),
         ("use hermes_workflows::plan::graph::Node;", "line 1: more than the prelude"),

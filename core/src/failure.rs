@@ -48,6 +48,8 @@ pub enum FailureClass {
     TemplateFailed,
     /// The process ended while it ran, and its group had already failed.
     Interrupted,
+    /// A command exited with another code than 0, or was killed, and its output was asked for.
+    CommandFailed,
     /// A value could not be read back as the type that needs it.
     Undecodable,
     /// Two lists that were to be zipped have different lengths.
@@ -75,6 +77,7 @@ impl FailureClass {
                 | Self::CutOff
                 | Self::Interrupted
                 | Self::Cancelled
+                | Self::CommandFailed
         )
     }
 
@@ -101,6 +104,7 @@ impl FailureClass {
             Self::BlankPrompt => "the prompt came out blank",
             Self::TemplateFailed => "the prompt's template could not be rendered",
             Self::Interrupted => "the process ended while it ran",
+            Self::CommandFailed => "the command failed",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
             Self::UnequalLists => "two lists to be zipped have different lengths",
             Self::InvalidPlan => "what was built at run time has mistakes",
@@ -114,13 +118,17 @@ impl FailureClass {
     pub fn advice(self) -> &'static str {
         match self {
             Self::InvalidOutput => {
-                "look at the raw answer, make the prompt say what is wanted, then retry the run"
+                "look at the raw answer, make the prompt (or the command) give what is wanted, then retry the run"
             }
             Self::RunnerError | Self::NotBegun => "see the message, mend the cause, then retry the run",
             Self::RateLimited => "wait for the limit to reset, then retry the run",
             Self::TimedOut => "retry the run, or give the step a longer `.timeout`",
             Self::CutOff => "retry the run, or ask for a shorter answer",
             Self::Cancelled | Self::Interrupted => "retry the run to run it again",
+            Self::CommandFailed => {
+                "see its standard error, mend the cause, then retry the run; to have the exit code as a value, end it with \
+                 `.output()`"
+            }
             Self::Rejected => "mend the closure, give the step a new `.version`, then retry the run",
             Self::Panicked => {
                 "mend what panicked; a step's own closure also needs a new `.version`; then retry the run"

@@ -29,6 +29,7 @@ fn write_field(writer: &mut DigestWriter, field: FieldRef<'_>) {
         FieldRef::One(field) => writer.text(tag(field)),
         FieldRef::Input(name) => writer.text("input").text(name),
         FieldRef::File(path) => writer.text("file").text(path),
+        FieldRef::Variable(name) => writer.text("variable").text(name),
     };
 }
 
@@ -51,6 +52,11 @@ fn tag(field: &Field) -> &'static str {
         Field::Isolation => "isolation",
         Field::Tree => "tree",
         Field::Version => "version",
+        Field::Argv => "argv",
+        Field::Shell => "shell",
+        Field::Stdin => "stdin",
+        Field::Directory => "directory",
+        Field::Variable(_) => "variable",
         Field::Keys => "keys",
         Field::Arm => "arm",
         Field::Flow => "flow",
@@ -126,7 +132,7 @@ pub fn difference(old_request: &Request, new_request: &Request) -> Vec<Changed> 
 fn template_of(request: &Request) -> Option<&TemplateUse> {
     match request {
         Request::Agent(agent) => agent.template.as_ref(),
-        Request::Ask(_) | Request::Step(_) => None,
+        Request::Ask(_) | Request::Step(_) | Request::Command(_) => None,
     }
 }
 

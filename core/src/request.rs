@@ -5,11 +5,13 @@
 //! | agent | prompt (rendered), each input (name and digest), output form and schema *with* descriptions, tools, skills, files (path and content hash), model (unset is a value), variant, isolation, tree, version, composition version |
 //! | ask | title, each input, schema (bare), choices |
 //! | step | each input, schema (bare), version |
+//! | command | argv, shell, stdin, each input, relative directory, each declared variable (name and value; of one that is only passed on, the name), each declared file (path and content hash), tree, output form and schema (bare), version |
 //!
 //! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, retry, repair, limit, concurrency,
 //! streaming, assignee, labels, the runner, a template's id and source hash (recorded beside the prompt, so that a
-//! conflict can tell an edited template from a changed variable). "Bare" schemas have no titles, descriptions or examples.
-//! A step's name is not in it either: its path has it.
+//! conflict can tell an edited template from a changed variable), a command's cap and redactions, the directory that
+//! relative ones are relative to. "Bare" schemas have no titles, descriptions or examples. A step's name is not in it
+//! either: its path has it. A command's texts are in it as they are stored: redacted.
 
 use crate::{digest::Digest, effect::Isolation};
 use serde::{Deserialize, Serialize};
@@ -24,12 +26,12 @@ pub struct Input {
     pub digest: Digest,
 }
 
-/// A file that an agent may read, as it was when the request was made.
+/// A file that an agent or a command may read, as it was when the request was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInput {
     /// Its path, as the author wrote it.
     pub path: String,
-    /// The blake3 hash of its content.
+    /// The blake3 hash of its content; [`Digest::ZERO`] where there was no such file.
     pub content: Digest,
 }
 
@@ -40,6 +42,16 @@ pub struct TemplateUse {
     pub id: String,
     /// The blake3 hash of its source.
     pub source: Digest,
+}
+
+/// A variable in the environment of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// The value the plan gives it; unset where the program's own is passed on, which is never stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 /// What an agent has to answer with.
@@ -120,6 +132,55 @@ pub struct StepRequest {
     pub version: Option<u32>,
 }
 
+/// What a command has to yield.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "form", rename_all = "snake_case")]
+pub enum CommandForm {
+    /// How it ended and what it wrote (`.output()`).
+    Output,
+    /// Its standard output as text (`.stdout()`).
+    Stdout,
+    /// Its standard output as a JSON value (`.json::<T>()`) valid for the schema with this bare id.
+    Json {
+        /// The bare structural id of the schema.
+        schema: Digest,
+    },
+}
+
+/// What the result of a command depends on, as far as it can be seen: files that are not declared cannot. Its texts are
+/// redacted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRequest {
+    /// The program and its arguments; none where a shell is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// The script, where a shell is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
+    /// What it reads on its standard input; unset is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// The named inputs, in order.
+    pub inputs: Vec<Input>,
+    /// The directory it works in, relative to the executor's; empty for that one itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub directory: String,
+    /// What the plan puts into its environment, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<Variable>,
+    /// The files it is declared to read, in the author's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileInput>,
+    /// The tree it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// What it has to yield.
+    pub output: CommandForm,
+    /// The author's version of the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+}
+
 /// A request of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -130,13 +191,15 @@ pub enum Request {
     Ask(AskRequest),
     /// A local step.
     Step(StepRequest),
+    /// A command.
+    Command(CommandRequest),
 }
 
 /// One row of the closed table: a field that a fingerprint covers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// The kind of the step (agent, ask, step).
+    /// The kind of the step (agent, ask, step, command).
     Kind,
     /// The rules of composition.
     Composition,
@@ -173,6 +236,16 @@ pub enum Field {
     Tree,
     /// The author's version.
     Version,
+    /// A command's program and arguments.
+    Argv,
+    /// A command's script for the shell.
+    Shell,
+    /// What a command reads on its standard input.
+    Stdin,
+    /// The directory a command works in.
+    Directory,
+    /// One variable of a command's environment.
+    Variable(String),
     /// The keys of a fan-out (`key_by`).
     Keys,
     /// The arm of a branch.
@@ -208,6 +281,11 @@ impl fmt::Display for Field {
             Self::Isolation => "isolation",
             Self::Tree => "tree",
             Self::Version => "version",
+            Self::Argv => "argv",
+            Self::Shell => "shell",
+            Self::Stdin => "stdin",
+            Self::Directory => "directory",
+            Self::Variable(name) => return write!(f, "variable `{name}`"),
             Self::Keys => "key_by",
             Self::Arm => "arm",
             Self::Flow => "flow",
@@ -244,6 +322,8 @@ pub enum FieldRef<'a> {
     Input(&'a str),
     /// A file.
     File(&'a str),
+    /// A variable.
+    Variable(&'a str),
 }
 
 impl FieldRef<'_> {
@@ -253,6 +333,7 @@ impl FieldRef<'_> {
             Self::One(field) => field.clone(),
             Self::Input(name) => Field::Input(name.to_owned()),
             Self::File(path) => Field::File(path.to_owned()),
+            Self::Variable(name) => Field::Variable(name.to_owned()),
         }
     }
 }
@@ -304,6 +385,7 @@ impl Request {
                 visit(One(&Field::Schema), Part::Digest(&step.schema));
                 visit(One(&Field::Version), Part::MaybeNumber(step.version.map(Into::into)));
             }
+            Self::Command(command) => command.visit(visit),
         }
     }
 
@@ -312,7 +394,35 @@ impl Request {
         match self {
             Self::Agent(agent) => agent.version,
             Self::Step(step) => step.version,
+            Self::Command(command) => command.version,
             Self::Ask(_) => None,
         }
+    }
+}
+
+impl CommandRequest {
+    fn visit<'a>(&'a self, visit: &mut dyn FnMut(FieldRef<'a>, Part<'a>)) {
+        use FieldRef::One;
+        visit(One(&Field::Kind), Part::Text("command"));
+        visit(One(&Field::Argv), Part::Texts(&self.argv));
+        visit(One(&Field::Shell), Part::MaybeText(self.shell.as_deref()));
+        visit(One(&Field::Stdin), Part::MaybeText(self.stdin.as_deref()));
+        for input in &self.inputs {
+            visit(FieldRef::Input(&input.name), Part::Digest(&input.digest));
+        }
+        visit(One(&Field::Directory), Part::Text(&self.directory));
+        for variable in &self.environment {
+            visit(FieldRef::Variable(&variable.name), Part::MaybeText(variable.value.as_deref()));
+        }
+        for file in &self.files {
+            visit(FieldRef::File(&file.path), Part::Digest(&file.content));
+        }
+        visit(One(&Field::Tree), Part::MaybeText(self.tree.as_deref()));
+        match &self.output {
+            CommandForm::Output => visit(One(&Field::Schema), Part::Text("output")),
+            CommandForm::Stdout => visit(One(&Field::Schema), Part::Text("stdout")),
+            CommandForm::Json { schema } => visit(One(&Field::Schema), Part::Digest(schema)),
+        }
+        visit(One(&Field::Version), Part::MaybeNumber(self.version.map(Into::into)));
     }
 }

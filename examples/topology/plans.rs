@@ -11,6 +11,7 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("choose", choose_some)?.into(),
         Plan::new("review", approve_or_revise)?.into(),
         Plan::new("step", local_rust)?.into(),
+        Plan::new("command", a_subprocess)?.into(),
         Plan::new("derived", derived_values)?.into(),
         Plan::new("lists", verbs_on_lists)?.into(),
         Plan::new("parallel", known_fan_out)?.into(),
@@ -105,6 +106,21 @@ pub(crate) fn local_rust(version: Step<String>) -> Step<Vec<String>> {
     step("read_changes")
         .input("tag", tag)
         .run_async(|tag| async move { vec![format!("{tag}: the first change")] })
+}
+
+/// A subprocess: its arguments are handed over as they are, and how it ended is a value.
+pub(crate) fn a_subprocess(text: Step<String>) -> Step<String> {
+    let left = command("find_todos")
+        .input("text", text)
+        .argv(["grep", "-n", "TODO"])
+        .stdin_with(String::clone)
+        .effect(Pure)
+        .output();
+    branch("anything_left", left)
+        .when("yes", CommandOutput::success, |left| {
+            agent("plan_them").input("todos", left.get(|left| &left.stdout)).prompt("Plan them.").text()
+        })
+        .otherwise(|_| value("nothing is left to do".to_owned()))
 }
 
 /// Values that are computed whenever they are needed, and never recorded: labels on the edges.

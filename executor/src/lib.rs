@@ -9,7 +9,9 @@ mod error;
 mod executor;
 mod layout;
 pub mod ledger;
+pub mod process;
 mod program;
+mod redact;
 mod runner;
 mod services;
 mod sweep;
@@ -25,9 +27,10 @@ pub use executor::{
     Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};
+pub use redact::Secrets;
 pub use runner::{
-    AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, Runner, RunnerError,
-    RunnerErrorKind, RunnerIdentity,
+    AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, IDEMPOTENCY_VARIABLE,
+    Runner, RunnerError, RunnerErrorKind, RunnerIdentity,
 };
 pub use sweep::{carriers, sweep};
 pub use walk::Counts;

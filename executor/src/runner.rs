@@ -21,6 +21,9 @@ pub use hermes_plan::graph::BoxFuture;
 /// The environment variable that every process of a call carries, so that what is left of it can be found and killed.
 pub const COOKIE_VARIABLE: &str = "HERMES_CALL_COOKIE";
 
+/// The environment variable that tells a command its idempotency key: the same for each attempt of the same request.
+pub const IDEMPOTENCY_VARIABLE: &str = "HERMES_IDEMPOTENCY_KEY";
+
 /// Performs agent calls: a CLI agent, an HTTP model, a subprocess, a Rust function. Used as `Arc<dyn Runner>`.
 pub trait Runner: Send + Sync {
     /// Name and version: they go into the receipt, not into the fingerprint.

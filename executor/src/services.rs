@@ -33,6 +33,8 @@ pub(crate) struct Services {
     pub(crate) clock: Clock,
     pub(crate) crash_limit: Option<u32>,
     pub(crate) templates: TemplateFiles,
+    /// Where commands work.
+    pub(crate) directory: Arc<Path>,
     /// Random, for the cookies of calls.
     pub(crate) nonce: u64,
     events: broadcast::Sender<RunEvent>,
@@ -42,16 +44,23 @@ pub(crate) struct Services {
     temporary: OnceLock<Option<tempfile::TempDir>>,
 }
 
+/// What an executor is set up with, beside its ledger and its runners.
+pub(crate) struct Setup {
+    pub(crate) concurrency: usize,
+    pub(crate) clock: Clock,
+    pub(crate) crash_limit: Option<u32>,
+    pub(crate) templates: TemplateFiles,
+    pub(crate) directory: Arc<Path>,
+}
+
 impl Services {
     pub(crate) fn new(
         ledger: Ledger,
         default_runner: Option<Arc<dyn Runner>>,
         runners: BTreeMap<String, Arc<dyn Runner>>,
-        concurrency: usize,
-        clock: Clock,
-        crash_limit: Option<u32>,
-        templates: TemplateFiles,
+        setup: Setup,
     ) -> Self {
+        let Setup { concurrency, clock, crash_limit, templates, directory } = setup;
         Self {
             ledger,
             default_runner,
@@ -60,6 +69,7 @@ impl Services {
             clock,
             crash_limit,
             templates,
+            directory,
             nonce: RandomState::new().hash_one(std::process::id()),
             events: broadcast::channel(WATCH_BUFFER).0,
             compared: AtomicU64::new(0),

@@ -12,11 +12,7 @@ mod snapshot;
 mod templates;
 
 pub use authoring::{
-    Again, AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder,
-    ChooseBuilder, DagBuilder, DagItems, EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan,
-    Limit, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder,
-    ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, catch, join, parallel, parallel_dag,
-    parallel_each, pipeline, recursive, repeat, review, scope, step, value,
+Again, AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder, ChooseBuilder, DagBuilder, DagItems, EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, Limit, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, catch, join, parallel, parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value, BeforeArgv, CommandBuilder, HasArgv, NoArgv, WithArgv, command,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
 pub use templates::{Flaw, ReadyTemplate, Template};

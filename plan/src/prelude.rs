@@ -1,7 +1,7 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, Limit, Plan, Step, agent, ask, branch, catch, join, parallel, parallel_dag, parallel_each,
+    AnyPlan, Flow, Limit, Plan, Step, agent, ask, branch, catch, command, join, parallel, parallel_dag, parallel_each,
     pipeline, recursive, repeat, review, scope, step, value,
 };
 pub use crate::{
@@ -10,6 +10,7 @@ pub use crate::{
     templates::Template,
 };
 pub use hermes_core::{
+    command::CommandOutput,
     data::{Data, Keyed},
     effect::{
         Effect::{self, Idempotent, Pure, Unsafe},

@@ -7,15 +7,12 @@ use super::{
 use hermes_workflows::prelude::*;
 use serde_json::json;
 use std::{
-    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
 };
 
-thread_local! {
-    /// The seed of the world on this thread: closures of local steps cannot be handed one without changing the plan.
-    static SEED: Cell<Option<u64>> = const { Cell::new(None) };
-}
+/// The seed of the world that runs: closures of local steps cannot be handed one without changing the plan.
+static CURRENT: Mutex<Option<u64>> = Mutex::new(None);
 
 #[derive(Default)]
 struct Seen {
@@ -39,8 +36,6 @@ pub(crate) fn step(name: &str, number: i64, sheltered: bool) -> Result<i64, Stri
     let seed = current().filter(|_| !sheltered);
     if fails(seed, name, number) { Err("on order".to_owned()) } else { Ok(says(name, number)) }
 }
-
-static CURRENT: Mutex<Option<u64>> = Mutex::new(None);
 
 fn current() -> Option<u64> {
     *CURRENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -137,6 +132,11 @@ impl World {
         assert!(seen.broken_limits.is_empty(), "{:?}", seen.broken_limits);
         let twice: Vec<_> = seen.succeeded.iter().filter(|(_, count)| **count > 1).collect();
         assert!(twice.is_empty(), "succeeded twice: {twice:?}");
+    }
+
+    /// The input of the last call of this path.
+    pub(crate) fn input_of(&self, path: &str) -> Option<i64> {
+        self.seen.lock().unwrap().inputs.get(path).copied()
     }
 
     pub(crate) fn called(&self) -> Vec<String> {

@@ -82,7 +82,12 @@ pub(crate) async fn go_on(reference: &Reference, ledger: Ledger, person: Person)
     }
     let before = Account::of(&ledger, &left);
     let diary = Diary::default();
-    let executor = Executor::builder().ledger(ledger).runner(runner(&diary)).crash_limit(None).build();
+    let executor = Executor::builder()
+        .ledger(ledger)
+        .runner(runner(&diary))
+        .working_dir(diary.directory())
+        .crash_limit(None)
+        .build();
     let mut asked = reference.answers.clone();
     asked.retain(|(need, _)| need.id.0 <= left.len() as u64);
     if person == Person::Repeats {

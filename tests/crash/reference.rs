@@ -40,7 +40,8 @@ impl Reference {
         let observed = Arc::new(Observed::new(writer(store), backend.clone()));
         let ledger = Ledger::on(Arc::clone(&observed) as Arc<dyn Store>);
         let diary = Diary::beside(backend.clone());
-        let executor = Executor::builder().ledger(ledger).runner(runner(&diary)).build();
+        let executor =
+            Executor::builder().ledger(ledger).runner(runner(&diary)).working_dir(diary.directory()).build();
         let output = to_the_end(&executor, &diary).await.unwrap();
         let journal = journal(executor.ledger());
         drop(executor);

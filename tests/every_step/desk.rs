@@ -194,8 +194,10 @@ fn journal(ledger: &Ledger) -> Journal {
     let run = ledger.find(&RunId::new(RUN).unwrap()).unwrap().unwrap();
     let event = |seq: Seq| ledger.record(run, seq).unwrap().event().unwrap();
     let state = ledger.state(run).unwrap();
-    let planned =
-        state.steps.iter().filter(|(_, kind)| ["agent", "ask", "review", "step"].contains(&&**kind));
+    let planned = state
+        .steps
+        .iter()
+        .filter(|(_, kind)| ["agent", "ask", "command", "review", "step"].contains(&&**kind));
     let planned: BTreeSet<_> = planned.map(|(pattern, _)| pattern.to_string()).collect();
     let (mut steps, mut reached) = (BTreeMap::new(), BTreeSet::new());
     for (at, cell) in state.cells() {

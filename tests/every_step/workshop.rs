@@ -45,8 +45,9 @@ pub(crate) fn workshop(faults: &Faults) -> Plan<Vec<String>, Vec<String>> {
         let opinions = swallowed(clean, intro);
         let grown = grown(f, clean);
         let sent = sent(f, intro, grown);
-        join((polished, opinions, sent)).map(|(polished, opinions, sent)| {
-            let all = polished.iter().chain(opinions).chain(std::iter::once(sent));
+        let counted = counted(f, clean);
+        join((polished, opinions, sent, counted)).map(|(polished, opinions, sent, counted)| {
+            let all = polished.iter().chain(opinions).chain([sent, counted]);
             all.cloned().collect()
         })
     })
@@ -166,6 +167,22 @@ fn grown(f: &Faults, words: Step<Vec<String>>) -> Step<String> {
             |size| agent("odd_size").input("size", size).prompt("Say something odd.").text(),
         )
         .otherwise(|_| value("even".to_owned()))
+}
+
+/// A process, which is unsafe to start twice, and the closures that make what it is given.
+fn counted(f: &Faults, words: Step<Vec<String>>) -> Step<String> {
+    let (argv, stdin) = (f.clone(), f.clone());
+    command("count")
+        .input("words", words)
+        .argv_with(move |_| {
+            argv.closure("argv_with", "count");
+            ["wc", "-w"]
+        })
+        .stdin_with(move |words| {
+            stdin.closure("stdin_with", "count");
+            words.join(" ")
+        })
+        .stdout()
 }
 
 /// What acts on the world, after a person has said so.

@@ -1,14 +1,14 @@
 //! The agent: a program that notes when it begins and ends, and answers as the plan's agents do.
 
-use crate::{gate, support::every_primitive::says};
+use crate::{
+    gate,
+    support::every_primitive::{NOTES, says},
+};
 use hermes_workflows::prelude::*;
 use serde_json::{Value, json};
 use std::{fs::OpenOptions, io::Write, os::unix::process::parent_id, path::Path, process::ExitCode};
 
 pub(crate) const ROLE: &str = "agent";
-
-/// The notes of all agents of a run, a line each time one begins or ends.
-pub(crate) const NOTES: &str = "calls";
 
 pub(crate) fn serve(desk: &Path) -> ExitCode {
     let request: Value = serde_json::from_reader(std::io::stdin()).unwrap();

@@ -32,8 +32,12 @@ pub(crate) fn run(desk: &Path) -> ExitCode {
     let store = Announcing { inner: RedbStore::open(desk.join(LEDGER)).unwrap(), desk: desk.to_owned() };
     let runner =
         Subprocess::new(std::env::current_exe().unwrap()).args([agent::ROLE.as_ref(), desk.as_os_str()]);
-    let executor =
-        Executor::builder().ledger(Ledger::on(Arc::new(store))).runner(runner).crash_limit(None).build();
+    let executor = Executor::builder()
+        .ledger(Ledger::on(Arc::new(store)))
+        .runner(runner)
+        .working_dir(desk)
+        .crash_limit(None)
+        .build();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let output = runtime.block_on(to_the_end(&executor, &Diary::default()));
     drop(executor);

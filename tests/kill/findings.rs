@@ -2,8 +2,8 @@
 
 use crate::{
     account::{Account, journal},
-    agent, child,
-    support::every_primitive::STEPS,
+    child,
+    support::every_primitive::{NOTES, STEPS},
 };
 use hermes_workflows::{core::journal::Record, prelude::*};
 use std::{
@@ -87,9 +87,9 @@ impl Findings {
     }
 }
 
-/// How often each agent has begun.
+/// How often each agent and command has begun.
 fn calls(desk: &Path) -> BTreeMap<String, u64> {
-    let notes = fs::read_to_string(desk.join(agent::NOTES)).unwrap_or_default();
+    let notes = fs::read_to_string(desk.join(NOTES)).unwrap_or_default();
     let mut calls = BTreeMap::new();
     for path in notes.lines().filter_map(|line| line.strip_prefix("begin ")) {
         *calls.entry(path.to_owned()).or_insert(0) += 1;

@@ -1,6 +1,7 @@
 //! What was done in a run, in order, and what it shows about the ledger: whoever was called, thanked or told has a right to
 //! find it there after any crash.
 
+use super::every_primitive::NOTES;
 use hermes_workflows::{
     core::ids::Seq,
     executor::{Seen, Watch, ledger::CrashBackend},
@@ -8,10 +9,13 @@ use hermes_workflows::{
 };
 use std::{
     collections::BTreeMap,
+    fs,
     future::Future,
+    path::Path,
     pin::pin,
     sync::{Arc, Mutex},
 };
+use tempfile::TempDir;
 
 /// Something that was done.
 #[derive(Clone, Debug)]
@@ -29,10 +33,19 @@ pub(crate) enum Entry {
 }
 
 /// The entries, with how often the file had been synced by then. Clones are the same diary.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Diary {
     entries: Arc<Mutex<Vec<(usize, Entry)>>>,
     disk: Option<CrashBackend>,
+    /// Where commands work, and note that they begin.
+    directory: Arc<TempDir>,
+}
+
+impl Default for Diary {
+    fn default() -> Self {
+        let directory = Arc::new(tempfile::tempdir().unwrap());
+        Self { entries: Arc::default(), disk: None, directory }
+    }
 }
 
 impl Diary {
@@ -50,7 +63,11 @@ impl Diary {
         self.entries.lock().unwrap().clone()
     }
 
-    /// How often each agent was called, by path, and each step's closure, by name.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// How often each agent was called and each command started, by path, and each step's closure, by name.
     pub(crate) fn calls(&self) -> BTreeMap<String, u32> {
         let mut calls = BTreeMap::new();
         for (_, entry) in self.entries() {
@@ -60,6 +77,10 @@ impl Diary {
                 _ => continue,
             };
             *calls.entry(callee).or_insert(0) += 1;
+        }
+        let begun = fs::read_to_string(self.directory().join(NOTES)).unwrap_or_default();
+        for path in begun.lines().filter_map(|line| line.strip_prefix("begin ")) {
+            *calls.entry(path.to_owned()).or_insert(0) += 1;
         }
         calls
     }

@@ -18,6 +18,9 @@ pub(crate) struct Finding {
 /// The names of the local steps: the diary counts them by name, as a closure does not know the path it is called for.
 pub(crate) const STEPS: [&str; 7] = ["halve", "even", "doubt", "length", "cut", "give_up", "file"];
 
+/// Where processes note that they begin, in the directory that commands work in.
+pub(crate) const NOTES: &str = "calls";
+
 /// The plan. Its steps note in the diary that they are called.
 pub(crate) fn every_primitive(diary: &Diary) -> Plan<Vec<String>, Vec<String>> {
     Plan::new("every-primitive", |topics| build(topics, diary)).unwrap()
@@ -77,12 +80,18 @@ fn build(topics: Step<Vec<String>>, diary: &Diary) -> Step<Vec<String>> {
     let last = shorten(text, diary);
     let sent = agent("send").input("last", last).prompt("Send it.").isolation(Isolation::None).text();
     let noted = noting("file", "send");
+    let counted = command("count_told")
+        .input("told", told)
+        .shell(format!("echo 'begin count_told' >> {NOTES}; wc -w"))
+        .stdin_with(|told| told.iter().map(bool::to_string).collect::<Vec<_>>().join(" "))
+        .json::<u32>();
     let filed = step("file").input("sent", sent).input("told", told).effect(Unsafe).run(move |sent, told| {
         noted();
         format!("{sent}: {told:?}")
     });
-    join((filed, lenses, value("the end".to_owned())))
-        .map(|(filed, lenses, end)| [&[filed.clone(), end.clone()], lenses.as_slice()].concat())
+    join((filed, lenses, counted, value("the end".to_owned()))).map(|(filed, lenses, counted, end)| {
+        [&[filed.clone(), counted.to_string(), end.clone()], lenses.as_slice()].concat()
+    })
 }
 
 /// The part with the people.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     effect::Isolation,
-    request::{AgentRequest, AskRequest, FileInput, Input, OutputForm, StepRequest, TemplateUse},
+    request::{AgentRequest, AskRequest, CommandForm, CommandRequest, FileInput, Input, OutputForm, StepRequest, TemplateUse, Variable},
 };
 
 fn digest(text: &str) -> Digest {
@@ -43,6 +43,24 @@ fn ask() -> AskRequest {
 
 fn step() -> StepRequest {
     StepRequest { inputs: vec![input("a", "1")], schema: digest("schema"), version: None }
+}
+
+fn command() -> CommandRequest {
+    CommandRequest {
+        argv: ["git", "log"].map(str::to_owned).to_vec(),
+        shell: None,
+        stdin: None,
+        inputs: vec![input("since", "v1")],
+        directory: String::new(),
+        environment: vec![
+            Variable { name: "MODE".to_owned(), value: Some("fast".to_owned()) },
+            Variable { name: "TOKEN".to_owned(), value: None },
+        ],
+        files: vec![FileInput { path: "Cargo.toml".to_owned(), content: digest("a") }],
+        tree: None,
+        output: CommandForm::Json { schema: digest("schema") },
+        version: None,
+    }
 }
 
 /// Asserts that the edit changes the fingerprint, and that the difference names exactly this field.
@@ -225,6 +243,80 @@ fn step_schema_counts() {
 fn step_version_counts() {
     row(step(), Request::Step, &Field::Version, |step| step.version = Some(2));
 }
+
+fn command_row(field: &Field, edit: impl FnOnce(&mut CommandRequest)) {
+    row(command(), Request::Command, field, edit);
+}
+
+#[test]
+fn command_argv_counts_and_is_not_joined() {
+    command_row(&Field::Argv, |command| command.argv.push("--all".to_owned()));
+    command_row(&Field::Argv, |command| command.argv = vec!["git log".to_owned()]);
+}
+
+#[test]
+fn command_shell_counts() {
+    command_row(&Field::Shell, |command| command.shell = Some("git log".to_owned()));
+}
+
+#[test]
+fn command_stdin_counts_and_unset_is_a_value() {
+    command_row(&Field::Stdin, |command| command.stdin = Some("text".to_owned()));
+    command_row(&Field::Stdin, |command| command.stdin = Some(String::new()));
+}
+
+#[test]
+fn command_input_counts() {
+    command_row(&Field::Input("since".to_owned()), |command| command.inputs[0].digest = digest("v2"));
+}
+
+#[test]
+fn command_directory_counts() {
+    command_row(&Field::Directory, |command| command.directory = "docs".to_owned());
+}
+
+#[test]
+fn command_declared_variable_counts() {
+    let name = |name: &str| Field::Variable(name.to_owned());
+    command_row(&name("MODE"), |command| command.environment[0].value = Some("slow".to_owned()));
+    command_row(&name("TOKEN"), |command| command.environment[1].value = Some(String::new()));
+    command_row(&name("TOKEN"), |command| drop(command.environment.pop()));
+}
+
+#[test]
+fn command_declared_file_counts() {
+    command_row(&Field::File("Cargo.toml".to_owned()), |command| command.files[0].content = digest("b"));
+    command_row(&Field::File("Cargo.toml".to_owned()), |command| command.files[0].content = Digest::ZERO);
+}
+
+#[test]
+fn command_tree_counts() {
+    command_row(&Field::Tree, |command| command.tree = Some("4b825dc".to_owned()));
+}
+
+#[test]
+fn command_output_form_and_schema_count() {
+    for form in [CommandForm::Output, CommandForm::Stdout, CommandForm::Json { schema: digest("other") }] {
+        command_row(&Field::Schema, |command| command.output = form);
+    }
+}
+
+#[test]
+fn command_version_counts() {
+    command_row(&Field::Version, |command| command.version = Some(0));
+}
+
+#[test]
+fn the_encoding_of_a_command_is_pinned() {
+    let stored = r#"{"kind":"command","argv":["git","log"],"inputs":[],"output":{"form":"stdout"}}"#;
+    let request: Request = serde_json::from_str(stored).unwrap();
+    assert_eq!(fingerprint(&request).to_string(), PINNED_COMMAND);
+    let again: Request =
+        serde_json::from_str(&serde_json::to_string(&Request::Command(command())).unwrap()).unwrap();
+    assert_eq!(again, Request::Command(command()));
+}
+
+const PINNED_COMMAND: &str = "1b87e196cd9615560c096b74da9f487fc72c5663fcf314ea1f5db001ca3fb27a";
 
 #[test]
 fn kinds_never_collide() {

@@ -20,7 +20,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// How long a cancelled call may take to end by itself before it is dropped.
-const GRACE: Duration = Duration::from_secs(10);
+pub(super) const GRACE: Duration = Duration::from_secs(10);
 /// The most bytes of an answer.
 const ANSWER_LIMIT: usize = 64 << 20;
 
@@ -151,11 +151,34 @@ fn accept(
     check: &ComputeFn,
     place: Location,
 ) -> CallEnd {
+    let value = match answered(reply.answer, expect, check, place) {
+        Ok(value) => value,
+        Err(failure) => return failed(failure, true),
+    };
+    let receipt = Receipt {
+        runner: Some(identity),
+        model: reply.model,
+        usage: reply.usage,
+        cost: Some(reply.cost).filter(|cost| *cost != hermes_core::receipt::Cost::Unknown),
+        tools: reply.tools,
+        session: reply.session,
+        raw: reply.raw,
+    };
+    CallEnd::Done(value, Some(receipt))
+}
+
+/// An answer as a value of the form, the schema and the author's type that were asked for.
+pub(super) fn answered(
+    answer: Answer,
+    expect: &Expect,
+    check: &ComputeFn,
+    place: Location,
+) -> Result<Val, Failure> {
     let invalid = |message: String, raw: &str| {
         let raw: String = raw.chars().take(64 << 10).collect();
-        failed(Failure::new(FailureClass::InvalidOutput, message).with_raw(raw), true)
+        Err(Failure::new(FailureClass::InvalidOutput, message).with_raw(raw))
     };
-    let value = match (expect, reply.answer) {
+    let value = match (expect, answer) {
         (Expect::Text, Answer::Text(text)) => Val::from_json(serde_json::Value::String(text)),
         (Expect::Text, Answer::Json(json @ serde_json::Value::String(_))) => Val::from_json(json),
         (Expect::Text, Answer::Json(json)) => {
@@ -182,22 +205,13 @@ fn accept(
     let size = value.text().map_or(0, |text| text.len());
     if size > ANSWER_LIMIT {
         let message = format!("the answer has {size} bytes, and {ANSWER_LIMIT} is the most");
-        return failed(Failure::new(FailureClass::TooLarge, message), true);
+        return Err(Failure::new(FailureClass::TooLarge, message));
     }
     if let Err(failure) = guarded(place, || check(std::slice::from_ref(&value))) {
         let raw = value.text().map(|text| text.to_string()).unwrap_or_default();
         return invalid(failure.message, &raw);
     }
-    let receipt = Receipt {
-        runner: Some(identity),
-        model: reply.model,
-        usage: reply.usage,
-        cost: Some(reply.cost).filter(|cost| *cost != hermes_core::receipt::Cost::Unknown),
-        tools: reply.tools,
-        session: reply.session,
-        raw: reply.raw,
-    };
-    CallEnd::Done(value, Some(receipt))
+    Ok(value)
 }
 
 /// What a panic that ended a thread said.

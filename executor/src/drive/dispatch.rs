@@ -1,18 +1,19 @@
-//! Dispatch: the only place that starts effects. Agent calls go to their runner, local steps to the blocking pool or the
-//! async runtime; how they end comes back as a message.
+//! Dispatch: the only place that starts effects. Agent calls go to their runner, commands become processes, local steps go
+//! to the blocking pool or the async runtime; how they end comes back as a message.
 
 use super::{
     call::{agent, bounded},
+    command::{Started, command},
     driver::{Driver, Message},
 };
 use crate::{
     compose::with_inputs,
     runner::{AgentCall, Expect},
-    walk::{At, CallEnd, guarded},
+    walk::{At, CallEnd, Sent, guarded},
     workspace::Workspace,
 };
 use hermes_core::failure::{Failure, FailureClass};
-use hermes_plan::graph::{Agent, Call, Kind, LocalStep, Node, Prompt};
+use hermes_plan::graph::{Agent, Call, Command, Kind, LocalStep, Node, Prompt};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -27,6 +28,7 @@ impl Driver {
         match &node.kind {
             Kind::Agent(agent) => self.begin_agent(at, node, agent),
             Kind::Step(step) => self.begin_step(at, step),
+            Kind::Command(command) => self.begin_command(at, node, command),
             _ => {}
         }
     }
@@ -34,7 +36,10 @@ impl Driver {
     fn begin_agent(&mut self, at: At, node: &Node, options: &Agent) {
         let path = self.walk.path(at).to_string();
         let Some(state) = self.walk.call_mut(at) else { return };
-        let prompt = state.prompt.take().unwrap_or_default();
+        let prompt = match std::mem::take(&mut state.sent) {
+            Sent::Prompt(prompt) => prompt,
+            Sent::Nothing | Sent::Command(_) => String::new(),
+        };
         let mut inputs = Vec::with_capacity(state.inputs.len());
         for (input, value) in node.inputs.iter().zip(&state.inputs) {
             match value.text() {
@@ -86,6 +91,31 @@ impl Driver {
         tokio::spawn(async move {
             let end = agent(&*runner, call, cancel, check, place).await;
             // The driver is gone only when its run is: then nobody waits.
+            let _ = messages.send(Message::Finished(at, end));
+        });
+    }
+
+    fn begin_command(&mut self, at: At, node: &Node, options: &Command) {
+        let path = self.walk.path(at).to_string();
+        let Some(state) = self.walk.call_mut(at) else { return };
+        let Sent::Command(invocation) = std::mem::take(&mut state.sent) else {
+            let failure = Failure::new(FailureClass::NotBegun, "there is nothing to start");
+            return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+        };
+        let started = Started {
+            path,
+            invocation: *invocation,
+            options: options.clone(),
+            directory: self.services.directory.join(&options.directory),
+            schema: node.schema.clone(),
+            key: state.key,
+            cookie: state.cookie.clone(),
+            place: node.at,
+        };
+        let cancel = self.token(at);
+        let messages = self.messages.clone();
+        tokio::spawn(async move {
+            let end = command(started, cancel).await;
             let _ = messages.send(Message::Finished(at, end));
         });
     }

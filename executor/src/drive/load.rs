@@ -1,7 +1,8 @@
-//! The walk's reads, answered by the ledger and the executor's template files.
+//! The walk's reads: of the ledger, of template files, of the files that commands declare, of the environment.
 
 use crate::{services::Services, walk::Lookup};
 use hermes_core::{
+    digest::Digest,
     ids::{RunNo, Seq},
     journal::Record,
     schema::Schema,
@@ -11,7 +12,7 @@ use hermes_plan::{
     PlanErrors, ReadyTemplates,
     graph::{Graph, NodeId},
 };
-use std::sync::Arc;
+use std::{io::ErrorKind, sync::Arc};
 
 pub(crate) struct JournalLookup {
     pub(crate) services: Arc<Services>,
@@ -33,5 +34,17 @@ impl Lookup for JournalLookup {
         outer: &dyn Fn(NodeId) -> Option<Schema>,
     ) -> Result<ReadyTemplates, PlanErrors> {
         self.services.templates.of(graph, outer)
+    }
+
+    fn file(&self, directory: &str, path: &str) -> Result<Digest, String> {
+        match std::fs::read(self.services.directory.join(directory).join(path)) {
+            Ok(content) => Ok(Digest::of_bytes(&content)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Digest::ZERO),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
     }
 }

@@ -2,6 +2,7 @@
 
 mod call;
 mod check;
+mod command;
 mod dispatch;
 mod driver;
 mod load;

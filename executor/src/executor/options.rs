@@ -6,10 +6,15 @@ use crate::{
     clock::Clock,
     ledger::Ledger,
     runner::Runner,
-    services::Services,
+    services::{Services, Setup},
     templates::{TemplateFiles, TemplateLoader, from_folder},
 };
-use std::{collections::BTreeMap, fmt::Display, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt::Display,
+    path::{self, PathBuf},
+    sync::Arc,
+};
 use typed_builder::TypedBuilder;
 
 /// The options of an [`Executor`]; made with [`Executor::builder`].
@@ -59,13 +64,20 @@ pub struct ExecutorOptions {
     /// effect; `None` never asks. Default: 3.
     #[builder(default = Some(3))]
     crash_limit: Option<u32>,
+    /// The directory that commands work in; their `.dir(..)` is relative to it. A relative one is one from the directory
+    /// that this process is in when the executor is built. Default: that directory.
+    #[builder(default, setter(transform = |directory: impl Into<PathBuf>| directory.into()))]
+    working_dir: PathBuf,
 }
 
 impl From<ExecutorOptions> for Executor {
     fn from(options: ExecutorOptions) -> Self {
-        let ExecutorOptions { ledger, runner, runners, loader, concurrency, clock, crash_limit } = options;
+        let ExecutorOptions { ledger, runner, runners, loader, concurrency, clock, crash_limit, working_dir } =
+            options;
         let templates = TemplateFiles::new(loader);
-        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit, templates);
+        let directory = absolute(working_dir).into();
+        let setup = Setup { concurrency, clock, crash_limit, templates, directory };
+        let services = Services::new(ledger, runner, runners, setup);
         Self { shared: Arc::new(Shared::new(services)) }
     }
 }
@@ -81,7 +93,15 @@ impl Executor {
         (),
         (),
         (),
+        (),
     )> {
         ExecutorOptions::builder()
     }
+}
+
+/// The same from the root, so that it stays the same if this process goes elsewhere. Where the process is in no directory
+/// that exists, it stays relative, and commands say so.
+fn absolute(directory: PathBuf) -> PathBuf {
+    let here = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
+    path::absolute(&here).unwrap_or(here)
 }

@@ -1,6 +1,7 @@
 //! A call from ready to settled: dispatched, ended, recorded.
 
 use super::{
+    command::Invocation,
     emit::{Outcome, Then},
     frame::{At, Fault, Slot},
     request::raw,
@@ -24,8 +25,8 @@ use std::sync::Arc;
 pub(crate) struct CallState {
     /// The request, until it is written with the outcome (local steps).
     pub(crate) request: Option<Request>,
-    /// The rendered prompt, until it is sent (agents).
-    pub(crate) prompt: Option<String>,
+    /// What the request does not hold in clear, or not as it is sent, until it is sent.
+    pub(crate) sent: Sent,
     pub(crate) fingerprint: Digest,
     pub(crate) generation: u32,
     pub(crate) caused: bool,
@@ -42,6 +43,16 @@ impl CallState {
     pub(super) fn cancellable(&self) -> bool {
         self.under_way && self.effect != Effect::Unsafe
     }
+}
+
+/// What is sent for a call beside its inputs.
+#[derive(Default)]
+pub(crate) enum Sent {
+    #[default]
+    Nothing,
+    /// The rendered prompt.
+    Prompt(String),
+    Command(Box<Invocation>),
 }
 
 /// How a call ended.
@@ -77,9 +88,9 @@ impl Walk {
     fn dispatch(&mut self, at: At) -> bool {
         let (values, caused) = self.inputs(at);
         let address = self.address(at);
-        let request = self.call_request(at, &values);
+        let made = self.call_request(at, &values);
         // No request has the fingerprint zero: the failure to make one is never taken for the answer to another.
-        let print = request.as_ref().map_or(Digest::ZERO, fingerprint);
+        let print = made.as_ref().map_or(Digest::ZERO, |(request, _)| fingerprint(request));
         let cell = self.state.cell(address);
         let versioned = self.versions.contains(&address);
         let caused = caused || versioned || cell.is_some_and(|cell| self.state.below_own_cause(cell));
@@ -100,10 +111,7 @@ impl Walk {
         let cookie = if announced { cookie() } else { String::new() };
         let mut state = CallState {
             request: None,
-            prompt: match &request {
-                Ok(Request::Agent(agent)) => Some(agent.prompt.clone()),
-                _ => None,
-            },
+            sent: Sent::default(),
             fingerprint: print,
             generation,
             caused,
@@ -115,8 +123,11 @@ impl Walk {
             attempt,
         };
         *self.slot_mut(at) = Slot::Running;
-        let request = match request {
-            Ok(request) => request,
+        let request = match made {
+            Ok((request, sent)) => {
+                state.sent = sent;
+                request
+            }
             Err(failure) => {
                 self.calls.insert(at, state);
                 self.finished(at, CallEnd::Failed { failure, may_have_acted: began });

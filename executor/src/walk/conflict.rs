@@ -77,6 +77,7 @@ impl Walk {
         let check = match &node.kind {
             Kind::Agent(agent) => &agent.check,
             Kind::Step(step) => &step.check,
+            Kind::Command(command) => &command.check,
             _ => return Ok(()),
         };
         let json = value.json().map_err(|error| error.to_string())?;

@@ -5,6 +5,7 @@ mod branch;
 mod call;
 mod catch;
 mod causes;
+mod command;
 mod conflict;
 mod dag;
 mod derived;
@@ -27,7 +28,8 @@ mod request;
 mod state;
 mod unroll;
 
-pub(crate) use call::CallEnd;
+pub(crate) use call::{CallEnd, Sent};
+pub(crate) use command::Invocation;
 pub(crate) use emit::Then;
 pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};

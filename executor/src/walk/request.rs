@@ -1,6 +1,7 @@
-//! Today's request of an agent or local step, and what the journal says to it.
+//! Today's request of an agent, command or local step, and what the journal says to it.
 
 use super::{
+    call::Sent,
     conflict::Conflict,
     emit::Then,
     frame::{At, Fault, Slot},
@@ -35,25 +36,27 @@ impl Walk {
         match &self.node(at.node).kind {
             Kind::Agent(agent) => agent.effect,
             Kind::Step(step) => step.effect,
+            Kind::Command(command) => command.effect,
             _ => Effect::Pure,
         }
     }
 
     /// Whether a call has a record before it begins.
     pub(super) fn announced(&self, at: At) -> bool {
-        matches!(self.node(at.node).kind, Kind::Agent(_)) || self.effect_of(at) == Effect::Unsafe
+        matches!(self.node(at.node).kind, Kind::Agent(_) | Kind::Command(_))
+            || self.effect_of(at) == Effect::Unsafe
     }
 
-    /// Today's request of a call, from its inputs.
-    pub(super) fn call_request(&self, at: At, values: &[Val]) -> Result<Request, Failure> {
+    /// Today's request of a call, from its inputs, and what is sent for it.
+    pub(super) fn call_request(&self, at: At, values: &[Val]) -> Result<(Request, Sent), Failure> {
         let node = self.node(at.node);
         let inputs = named(node.inputs.iter().map(|input| input.name.as_str()), values);
         match &node.kind {
             Kind::Agent(agent) => {
                 let (prompt, template) = self.prompt(at, &agent.prompt, values)?;
-                Ok(Request::Agent(AgentRequest {
+                let request = Request::Agent(AgentRequest {
                     composition: COMPOSITION,
-                    prompt,
+                    prompt: prompt.clone(),
                     template,
                     inputs,
                     output: if agent.text {
@@ -69,13 +72,17 @@ impl Walk {
                     isolation: agent.isolation,
                     tree: None,
                     version: agent.version,
-                }))
+                });
+                Ok((request, Sent::Prompt(prompt)))
             }
-            Kind::Step(step) => Ok(Request::Step(StepRequest {
-                inputs,
-                schema: node.schema.bare_id(),
-                version: step.version,
-            })),
+            Kind::Step(step) => {
+                let (schema, version) = (node.schema.bare_id(), step.version);
+                Ok((Request::Step(StepRequest { inputs, schema, version }), Sent::Nothing))
+            }
+            Kind::Command(command) => {
+                let (request, invocation) = self.command_request(command, &node.schema, inputs, values)?;
+                Ok((request, Sent::Command(Box::new(invocation))))
+            }
             _ => Err(Failure::new(FailureClass::RunnerError, "this kind of step makes no call")),
         }
     }
@@ -149,7 +156,7 @@ impl Walk {
         let (values, caused) = self.inputs(at);
         let caused = caused || self.state.below_own_cause(&cell) || self.versions.contains(&address);
         let request = match self.call_request(at, &values) {
-            Ok(request) => request,
+            Ok((request, _)) => request,
             // To be run again: that it failed is recorded anew, so that the next retry is about it too.
             Err(_) if cell.rerun && !self.stopped(at.frame) => {
                 if !self.hold_back(at) {

@@ -31,7 +31,7 @@ use std::{
     sync::Arc,
 };
 
-/// Reads what the walk does not keep in memory: the run's journal, and template files.
+/// Reads what the walk does not keep in memory: the run's journal, template files, and what commands declare to read.
 pub(crate) trait Lookup: Send + Sync {
     /// The whole record at `seq`.
     fn record(&self, seq: Seq) -> Result<Record, String>;
@@ -43,6 +43,10 @@ pub(crate) trait Lookup: Send + Sync {
         graph: &Graph,
         outer: &dyn Fn(NodeId) -> Option<Schema>,
     ) -> Result<ReadyTemplates, PlanErrors>;
+    /// The digest of a file, by its path in a directory below the executor's; zero where there is none.
+    fn file(&self, directory: &str, path: &str) -> Result<Digest, String>;
+    /// What a variable of the executor's own environment holds.
+    fn variable(&self, name: &str) -> Option<String>;
 }
 
 /// What is to be looked at next.

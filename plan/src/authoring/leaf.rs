@@ -1,4 +1,4 @@
-//! What agents and local steps have in common.
+//! What agents, commands and local steps have in common.
 
 use super::step::Step;
 use crate::{
@@ -42,7 +42,7 @@ impl Leaf {
     }
 }
 
-/// The options that agents and local steps have in common.
+/// The options that agents, commands and local steps have in common.
 macro_rules! leaf_options {
     () => {
         /// The key of a step that is made in a plain Rust loop: its path is `name[key]`.

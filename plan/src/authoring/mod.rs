@@ -1,11 +1,13 @@
 //! What authors write: the primitives, and the handle on a step.
 
 mod agent;
+mod argv;
 mod arity;
 mod ask;
 mod branch;
 mod call;
 mod catch;
+mod command;
 mod dag;
 mod derived;
 mod each;
@@ -32,9 +34,11 @@ mod value;
 mod tests;
 
 pub use agent::{AgentBuilder, agent};
+pub use argv::{BeforeArgv, HasArgv, NoArgv, WithArgv};
 pub use ask::{AskBuilder, ChooseBuilder, ask};
 pub use branch::{BranchArms, BranchBuilder, branch};
 pub use catch::{CatchBuilder, catch};
+pub use command::{CommandBuilder, command};
 pub use dag::{DagBuilder, DagItems, parallel_dag};
 pub use each::{EachBuilder, parallel_each};
 pub use fan::{Ends, KeyedFan, Limit};

@@ -3,6 +3,7 @@
 mod blog;
 mod building;
 mod closures;
+mod commands;
 mod leaks;
 mod mistakes;
 mod nodes;

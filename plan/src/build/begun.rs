@@ -8,7 +8,11 @@ use super::{
 };
 use crate::graph::{BodyId, Graph, Kind, Location, NodeId, NodeInput, PlanId, Role};
 use hermes_core::{data::Data, path::check_name, schema::Schema};
-use std::{any::TypeId, time::Duration};
+use std::{
+    any::TypeId,
+    path::{Component, Path},
+    time::Duration,
+};
 
 /// The part that every builder has: which plan it belongs to, what it is called, where it began.
 ///
@@ -101,6 +105,47 @@ impl Begun {
             self.mistake(PlanError::new(PlanErrorKind::ZeroTimeout, at, message, mend));
         }
         timeout
+    }
+
+    /// A command must start something.
+    pub(crate) fn no_program(&self, what: &str, at: Location) {
+        let message = format!("the command `{}` starts nothing: {what}", self.name);
+        let mend = "name a program: `.argv([\"git\", \"log\"])`";
+        self.mistake(PlanError::new(PlanErrorKind::NoProgram, at, message, mend));
+    }
+
+    /// The name of a variable in an environment.
+    pub(crate) fn variable(&self, name: String, at: Location) -> String {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            let shown = name.escape_debug();
+            let message = format!("`{shown}` at `{}` cannot name a variable of an environment", self.name);
+            let mend = "give a name that is not empty and has no `=` and no zero byte in it";
+            self.mistake(PlanError::new(PlanErrorKind::InvalidVariable, at, message, mend));
+        }
+        name
+    }
+
+    /// A path below the directory it is relative to.
+    pub(crate) fn relative(&self, what: &str, path: String, at: Location) -> String {
+        let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if path.is_empty() || path.contains('\0') || !Path::new(&path).components().all(inside) {
+            let message = format!(
+                "{what} of `{}` is `{}`, which is not a path below the directory the command works in",
+                self.name,
+                path.escape_debug()
+            );
+            let mend = "give a relative path without `..`, or set `Executor::builder().working_dir(..)`";
+            self.mistake(PlanError::new(PlanErrorKind::InvalidPath, at, message, mend));
+        }
+        path
+    }
+
+    /// A cap must leave something.
+    pub(crate) fn zero_cap(&self, at: Location) {
+        let message =
+            format!("the cap of `{}` is 0 bytes, so nothing of its output would be kept", self.name);
+        let mend = "give it some bytes, or leave `.cap(..)` out";
+        self.mistake(PlanError::new(PlanErrorKind::ZeroCap, at, message, mend));
     }
 
     /// The last call of a builder that is one step: it joins the plan in the innermost body.

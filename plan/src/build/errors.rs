@@ -49,6 +49,14 @@ pub enum PlanErrorKind {
     KeysInherited,
     /// A second `revise` on one review.
     RevisedTwice,
+    /// A command that starts nothing.
+    NoProgram,
+    /// A name that no variable of an environment can have.
+    InvalidVariable,
+    /// A path that is absolute, empty or leaves its directory.
+    InvalidPath,
+    /// A cap of no bytes.
+    ZeroCap,
     /// `.settled()` in another body than the step's own.
     SettledElsewhere,
     /// A quorum of nobody, or of more than there are.
@@ -88,6 +96,10 @@ impl PlanErrorKind {
             Self::NoStages => "no_stages",
             Self::KeysInherited => "keys_inherited",
             Self::RevisedTwice => "revised_twice",
+            Self::NoProgram => "no_program",
+            Self::InvalidVariable => "invalid_variable",
+            Self::InvalidPath => "invalid_path",
+            Self::ZeroCap => "zero_cap",
             Self::SettledElsewhere => "settled_elsewhere",
             Self::ImpossibleQuorum => "impossible_quorum",
             Self::ConflictingLimit => "conflicting_limit",

@@ -17,6 +17,8 @@ pub type NeedsFn = Arc<dyn Fn(&Val) -> Result<Vec<String>, Failure> + Send + Syn
 pub type GrowFn = Arc<dyn Fn(&Val, Around) -> Result<Grown, Failure> + Send + Sync>;
 /// Renders a prompt from the inputs, in order.
 pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
+/// Builds the arguments of a command from the inputs, in order.
+pub type ArgvFn = Arc<dyn Fn(&[Val]) -> Result<Vec<String>, Failure> + Send + Sync>;
 /// Which elements of a list stay: their positions, in order, and what they are afterwards.
 pub type KeepFn = Arc<dyn Fn(&[Val]) -> Result<Vec<(u32, Val)>, Failure> + Send + Sync>;
 /// Makes an item's key from the item.

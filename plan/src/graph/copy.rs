@@ -179,6 +179,7 @@ impl<'a> Copying<'a> {
             | Kind::Agent(_)
             | Kind::Ask(_)
             | Kind::Step(_)
+            | Kind::Command(_)
             | Kind::Then(_)) => leaf.clone(),
         }
     }

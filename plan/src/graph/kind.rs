@@ -1,6 +1,8 @@
 //! What a node can be, and the options of each kind.
 
-use super::{AsyncFn, BodyId, ComputeFn, GrowFn, KeepFn, KeyFn, Location, NeedsFn, NodeId, PickFn, PromptFn};
+use super::{
+    AsyncFn, BodyId, Command, ComputeFn, GrowFn, KeepFn, KeyFn, Location, NeedsFn, NodeId, PickFn, PromptFn,
+};
 use crate::templates::ReadyTemplate;
 use hermes_core::{
     effect::{Effect, Isolation},
@@ -24,6 +26,8 @@ pub enum Kind {
     Ask(Box<Ask>),
     /// Local Rust.
     Step(Box<LocalStep>),
+    /// A subprocess.
+    Command(Box<Command>),
     /// A fan-out known at build time: one child a key, in order.
     Parallel {
         /// Keys and bodies, in order.
@@ -86,6 +90,7 @@ impl Kind {
             Self::Agent(_) => "agent",
             Self::Ask(_) => "ask",
             Self::Step(_) => "step",
+            Self::Command(_) => "command",
             Self::Parallel { .. } => "parallel",
             Self::Each { .. } => "parallel each",
             Self::Pipeline { .. } => "pipeline",

@@ -3,6 +3,7 @@
 mod around;
 mod body;
 mod closures;
+mod command;
 mod copy;
 mod identity;
 mod kind;
@@ -12,7 +13,10 @@ mod whole;
 
 pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
-pub use closures::{AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, NeedsFn, PickFn, PromptFn};
+pub use closures::{
+    ArgvFn, AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, NeedsFn, PickFn, PromptFn,
+};
+pub use command::{Command, CommandEnd, CommandLine, Redaction, Stdin};
 pub(crate) use copy::{Copies, Copying};
 pub(crate) use identity::PlanId;
 pub use kind::{

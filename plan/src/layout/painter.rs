@@ -156,7 +156,12 @@ impl<'a> Arrows<'a> {
             self.graph.bodies_of(node.id).into_iter().map(|body| self.graph.body(body)).collect();
         match &node.kind {
             Kind::Placeholder(_) | Kind::Constant(_) | Kind::Derived(_) => return,
-            Kind::Agent(_) | Kind::Ask(_) | Kind::Step(_) | Kind::Again { .. } | Kind::Then(_) => {
+            Kind::Agent(_)
+            | Kind::Ask(_)
+            | Kind::Step(_)
+            | Kind::Command(_)
+            | Kind::Again { .. }
+            | Kind::Then(_) => {
                 self.inputs(node, end);
             }
             Kind::Parallel { .. } => {

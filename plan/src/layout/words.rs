@@ -16,6 +16,7 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Agent(_) => call("agent"),
         Kind::Ask(_) => call("ask"),
         Kind::Step(_) => call("step"),
+        Kind::Command(_) => call("command"),
         Kind::Parallel { fan: bounds, .. } => {
             let sources = sources.filter(|sources| !sources.is_empty());
             let of = sources.map_or_else(String::new, |sources| format!(" of {sources}"));

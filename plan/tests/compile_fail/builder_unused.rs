@@ -8,6 +8,7 @@ fn main() {
     let _ = Plan::new("plan", |topic: Step<String>| {
         agent("research").input("topic", topic).prompt("Go.");
         step("count").input("topic", topic);
+        command("list").argv(["ls"]);
         ask("which");
         parallel("lenses", ["a"], |_| topic);
         review("look", topic);

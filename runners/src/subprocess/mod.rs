@@ -63,9 +63,6 @@
 //! in sessions of their own. The same happens when the call's future is dropped. A descendant that empties its own
 //! environment *and* leaves the group is not found.
 
-mod capture;
-mod environment;
-mod process;
 mod reply;
 mod request;
 mod runner;

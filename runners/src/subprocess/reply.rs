@@ -1,13 +1,13 @@
 //! What a program wrote, read as a reply of the protocol.
 
-use super::{capture::HeadTail, request::PROTOCOL};
+use super::request::PROTOCOL;
 use hermes_core::receipt::{Cost, Usage};
-use hermes_executor::{AgentReply, Answer, RunnerError, RunnerErrorKind};
+use hermes_executor::{
+    AgentReply, Answer, RunnerError, RunnerErrorKind,
+    process::{HeadTail, KEPT},
+};
 use serde::Deserialize;
 use serde_json::{Value, error::Category};
-
-/// How much of an output that is not a reply is kept, at either end.
-const KEPT: usize = 64 << 10;
 
 #[derive(Deserialize)]
 struct Reply {

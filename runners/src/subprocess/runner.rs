@@ -1,25 +1,22 @@
 //! `Subprocess` itself: how the program is started, and what its end means.
 
-use super::{
-    capture::HeadTail,
-    environment::environment,
-    process::{End, Ended, Limits, start},
-    reply, request,
-};
+use super::{reply, request};
 use crate::fn_runner::cancelled;
 use hermes_executor::{
     AgentCall, AgentReply, BoxFuture, CallWatch, Runner, RunnerError, RunnerErrorKind, RunnerIdentity,
-    Workspace,
+    Secrets, Workspace,
+    process::{End, Ended, HeadTail, KEPT, Keep, both, cannot_start, environment, exit, failed, start},
 };
 use std::{
     ffi::{OsStr, OsString},
-    fmt, io,
-    os::unix::process::ExitStatusExt,
+    fmt,
     path::{Path, PathBuf},
-    process::ExitStatus,
     time::Duration,
 };
 use tokio::{process::Command, task::spawn_blocking};
+
+/// What to do where there is no such program.
+const MISSING: &str = "install it, or give `Subprocess::new` its full path";
 
 /// A program as a runner; [the module](super) has the protocol that it speaks.
 ///
@@ -34,7 +31,7 @@ pub struct Subprocess {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     identity: RunnerIdentity,
-    limits: Limits,
+    grace: Duration,
 }
 
 impl Subprocess {
@@ -53,7 +50,7 @@ impl Subprocess {
             args: Vec::new(),
             env: Vec::new(),
             identity: RunnerIdentity { name, version: None },
-            limits: Limits { stdout: Self::REPLY_LIMIT, grace: Duration::from_secs(2) },
+            grace: Duration::from_secs(2),
         }
     }
 
@@ -90,7 +87,7 @@ impl Subprocess {
     /// How long a cancelled program may take to end after an interrupt, and again after a request to terminate, before it
     /// is killed. 2 seconds without it.
     pub fn grace(mut self, grace: Duration) -> Self {
-        self.limits.grace = grace;
+        self.grace = grace;
         self
     }
 
@@ -123,12 +120,17 @@ impl Subprocess {
         .map_err(|error| not_begun(&error))?
         .map_err(|why: String| not_begun(&format!("was not started: {why}")))?;
         let child = start(self.command(&directory, &cookie), cookie)
-            .map_err(|error| not_begun(&cannot_start(&error, &directory)))?;
-        let ended = child.run(input, &watch, self.limits).await.map_err(|error| {
+            .map_err(|error| not_begun(&cannot_start(&error, &directory, MISSING)))?;
+        let keep = Keep {
+            stdout: HeadTail::whole(Self::REPLY_LIMIT),
+            stderr: HeadTail::new(KEPT),
+            secrets: &Secrets::default(),
+            grace: self.grace,
+        };
+        let ended = child.run(input, &watch, keep).await.map_err(|error| {
             RunnerError::new(RunnerErrorKind::Failed, format!("{who} could not be waited for: {error}"))
         })?;
-        let limit = self.limits.stdout;
-        spawn_blocking(move || judge(ended, &path, &who, limit)).await.unwrap_or_else(|error| {
+        spawn_blocking(move || judge(ended, &path, &who)).await.unwrap_or_else(|error| {
             Err(RunnerError::new(RunnerErrorKind::Failed, format!("its reply could not be read: {error}")))
         })
     }
@@ -141,62 +143,29 @@ fn workspace(workspace: &Workspace) -> Result<PathBuf, String> {
     std::path::absolute(directory).map_err(|error| format!("its working directory is not found: {error}"))
 }
 
-fn cannot_start(error: &io::Error, directory: &Path) -> String {
-    let mend = match error.kind() {
-        io::ErrorKind::NotFound if !directory.is_dir() => {
-            format!("its working directory {} is not there", directory.display())
-        }
-        io::ErrorKind::NotFound => {
-            "there is no such program; install it, or give `Subprocess::new` its full path".to_owned()
-        }
-        io::ErrorKind::PermissionDenied => "make it executable, or name another program".to_owned(),
-        io::ErrorKind::ArgumentListTooLong => "pass less in arguments and environment".to_owned(),
-        _ => "see what the system says, then retry".to_owned(),
-    };
-    format!("cannot be started: {error}; {mend}")
-}
-
 /// What the end of the program means for the call.
-fn judge(ended: Ended, path: &str, who: &str, limit: usize) -> Result<AgentReply, RunnerError> {
-    const KEPT: usize = 64 << 10;
+fn judge(ended: Ended, path: &str, who: &str) -> Result<AgentReply, RunnerError> {
+    const LIMIT: usize = Subprocess::REPLY_LIMIT;
     let Ended { end, stdout, stderr } = ended;
     match end {
         End::Cancelled => Err(cancelled(path)),
         End::TooLarge => {
             let message =
-                format!("{who} wrote more than {limit} bytes, and was ended; let it answer with less");
-            let raw = HeadTail::of(&stdout, KEPT).text();
+                format!("{who} wrote more than {LIMIT} bytes, and was ended; let it answer with less");
+            let raw = HeadTail::of(&stdout.into_bytes(), KEPT).text();
             Err(RunnerError::new(RunnerErrorKind::TooLarge, message).with_raw(raw))
         }
-        End::Exited(status) if status.success() => reply::read(&stdout, who),
-        End::Exited(status) => Err(reply::reported(&stdout, who).unwrap_or_else(|| {
-            let how = how(status);
-            let last = stderr.last_lines();
-            let message = if last.is_empty() {
-                format!("{who} {how} and wrote nothing to its standard error")
-            } else {
-                format!("{who} {how}; its standard error ends:\n{last}")
-            };
-            let error = RunnerError::new(RunnerErrorKind::Failed, message);
-            let raw = raw(&stdout, &stderr, KEPT);
-            if raw.is_empty() { error } else { error.with_raw(raw) }
-        })),
+        End::Exited(status) if status.success() => reply::read(&stdout.into_bytes(), who),
+        End::Exited(status) => {
+            let stdout = stdout.into_bytes();
+            Err(reply::reported(&stdout, who).unwrap_or_else(|| {
+                let message = failed(who, exit(status), &stderr);
+                let error = RunnerError::new(RunnerErrorKind::Failed, message);
+                let raw = both(&HeadTail::of(&stdout, KEPT), &stderr);
+                if raw.is_empty() { error } else { error.with_raw(raw) }
+            }))
+        }
     }
-}
-
-fn how(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exited with {code}"),
-        (None, Some(number)) => format!("was ended by kill -{number}"),
-        (None, None) => "ended".to_owned(),
-    }
-}
-
-fn raw(stdout: &[u8], stderr: &HeadTail, kept: usize) -> String {
-    let (stdout, stderr) = (HeadTail::of(stdout, kept).text(), stderr.text());
-    let parts = [("standard output", stdout), ("standard error", stderr)];
-    let shown = parts.iter().filter(|(_, text)| !text.is_empty());
-    shown.map(|(name, text)| format!("{name}:\n{text}")).collect::<Vec<_>>().join("\n")
 }
 
 impl Runner for Subprocess {

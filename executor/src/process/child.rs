@@ -1,7 +1,11 @@
 //! One child process from start to its last descendant's end: its pipes, its signals, and what it leaves behind.
 
 use super::capture::HeadTail;
-use hermes_executor::{BoxFuture, CallWatch, sweep};
+use crate::{
+    redact::{Redacting, Secrets},
+    runner::{BoxFuture, CallWatch},
+    sweep::sweep,
+};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
 use rustix::process::Signal;
 use std::{
@@ -16,13 +20,12 @@ use tokio::{
 
 /// How long the outputs may stay open after the program has exited, because a descendant holds them.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How much of standard error is kept, at either end.
-const STDERR_KEPT: usize = 64 << 10;
 /// The longest live line.
 const LINE: usize = 1 << 10;
 
 /// How a child ended.
-pub(super) enum End {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
     /// By itself.
     Exited(ExitStatus),
     /// Because the call was cancelled.
@@ -32,26 +35,34 @@ pub(super) enum End {
 }
 
 /// What came of a child. Nothing of it is alive any more.
-pub(super) struct Ended {
-    pub(super) end: End,
-    pub(super) stdout: Vec<u8>,
-    pub(super) stderr: HeadTail,
+#[derive(Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub end: End,
+    /// What was kept of its standard output.
+    pub stdout: HeadTail,
+    /// What was kept of its standard error.
+    pub stderr: HeadTail,
 }
 
-/// What a child may do.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// The most bytes of standard output.
-    pub(super) stdout: usize,
+/// What is kept of a child's outputs, and how long it may take to end.
+#[derive(Debug)]
+pub struct Keep<'a> {
+    /// What is kept of its standard output, empty.
+    pub stdout: HeadTail,
+    /// What is kept of its standard error, empty.
+    pub stderr: HeadTail,
+    /// What must not be seen of either.
+    pub secrets: &'a Secrets,
     /// How long a cancelled child may take after an interrupt, and again after a request to terminate.
-    pub(super) grace: Duration,
+    pub grace: Duration,
 }
 
 /// Starts the program.
 ///
 /// # Errors
 /// When it cannot be started; nothing was done then.
-pub(super) fn start(mut command: Command, cookie: String) -> io::Result<Child> {
+pub fn start(mut command: Command, cookie: String) -> io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut command = CommandWrap::from(command);
     command.wrap(ProcessGroup::leader());
@@ -59,7 +70,7 @@ pub(super) fn start(mut command: Command, cookie: String) -> io::Result<Child> {
 }
 
 /// A child and everything that descends from it. Dropping it ends them all.
-pub(super) struct Child {
+pub struct Child {
     leader: Box<dyn ChildWrapper>,
     cookie: String,
     /// Whether nothing can be left of it.
@@ -77,34 +88,25 @@ impl Drop for Child {
 
 impl Child {
     /// Sends it its input, takes its outputs, and waits for its end; then makes sure that nothing of it is left.
-    pub(super) async fn run(
-        mut self,
-        input: Vec<u8>,
-        watch: &CallWatch,
-        limits: Limits,
-    ) -> io::Result<Ended> {
+    ///
+    /// # Errors
+    /// When it cannot be waited for. It is ended then too.
+    pub async fn run(mut self, input: Vec<u8>, watch: &CallWatch, keep: Keep<'_>) -> io::Result<Ended> {
         let (stdin, stdout, stderr) = self.pipes()?;
-        let mut out = Vec::new();
-        let mut err = HeadTail::new(STDERR_KEPT);
+        let mut out = Taking::new(keep.stdout, keep.secrets, None);
+        let mut err = Taking::new(keep.stderr, keep.secrets, Some(watch));
         let end = {
             let mut pipes = Pipes(Some(Box::pin(async {
-                tokio::try_join!(
-                    async {
-                        write(stdin, input).await;
-                        Ok(())
-                    },
-                    take(stdout, &mut out, limits.stdout),
-                    async {
-                        listen(stderr, &mut err, watch).await;
-                        Ok(())
-                    },
-                )
-                .map(|_| ())
+                let sent = async {
+                    write(stdin, input).await;
+                    Ok(())
+                };
+                tokio::try_join!(sent, out.all(stdout), err.all(stderr)).map(|_| ())
             })));
             tokio::select! {
                 biased;
                 () = watch.cancelled() => {
-                    self.end_in_order(&mut pipes, limits.grace).await;
+                    self.end_in_order(&mut pipes, keep.grace).await;
                     End::Cancelled
                 }
                 TooLarge = pipes.overflow() => End::TooLarge,
@@ -119,7 +121,7 @@ impl Child {
             }
         };
         self.finish().await;
-        Ok(Ended { end, stdout: out, stderr: err })
+        Ok(Ended { end, stdout: out.kept(), stderr: err.kept() })
     }
 
     fn pipes(
@@ -194,37 +196,66 @@ async fn write(mut stdin: impl AsyncWrite + Unpin, input: Vec<u8>) {
     }
 }
 
-/// Takes all of an output, up to `limit` bytes.
-async fn take(mut stdout: impl AsyncRead + Unpin, out: &mut Vec<u8>, limit: usize) -> Result<(), TooLarge> {
-    let mut chunk = vec![0; 64 << 10];
-    loop {
-        match stdout.read(&mut chunk).await {
-            Ok(0) | Err(_) => return Ok(()),
-            Ok(count) => out.extend_from_slice(&chunk[..count]),
+/// An output being taken: redacted, kept, and its lines passed on while they come, where somebody wants them.
+struct Taking<'a> {
+    kept: HeadTail,
+    redacting: Redacting<'a>,
+    lines: Option<Lines<'a>>,
+}
+
+impl<'a> Taking<'a> {
+    fn new(kept: HeadTail, secrets: &'a Secrets, watch: Option<&'a CallWatch>) -> Self {
+        let lines = watch.map(|watch| Lines { watch, line: Vec::new() });
+        Self { kept, redacting: secrets.stream(), lines }
+    }
+
+    async fn all(&mut self, mut pipe: impl AsyncRead + Unpin) -> Result<(), TooLarge> {
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            match pipe.read(&mut chunk).await {
+                Ok(0) | Err(_) => {
+                    self.push(&[], true);
+                    return if self.kept.overflowed() { Err(TooLarge) } else { Ok(()) };
+                }
+                Ok(count) => self.push(&chunk[..count], false),
+            }
+            if self.kept.overflowed() {
+                return Err(TooLarge);
+            }
         }
-        if out.len() > limit {
-            return Err(TooLarge);
-        }
+    }
+
+    fn push(&mut self, bytes: &[u8], last: bool) {
+        let Self { kept, redacting, lines } = self;
+        redacting.feed(bytes, last, |clean| {
+            kept.push(clean);
+            if let Some(lines) = lines {
+                lines.push(clean);
+            }
+        });
+    }
+
+    /// What was kept of all that came, also where its end was not waited for.
+    fn kept(mut self) -> HeadTail {
+        self.push(&[], true);
+        self.kept
     }
 }
 
-/// Keeps the ends of an output, and passes its lines on while they come.
-async fn listen(mut stderr: impl AsyncRead + Unpin, kept: &mut HeadTail, watch: &CallWatch) {
-    let mut chunk = vec![0; 16 << 10];
-    let mut line = Vec::new();
-    loop {
-        match stderr.read(&mut chunk).await {
-            Ok(0) | Err(_) => return,
-            Ok(count) => {
-                kept.push(&chunk[..count]);
-                for part in chunk[..count].split_inclusive(|byte| *byte == b'\n') {
-                    let room = LINE.saturating_sub(line.len()).min(part.len());
-                    line.extend_from_slice(&part[..room]);
-                    if part.ends_with(b"\n") {
-                        watch.log(String::from_utf8_lossy(&line).trim_end());
-                        line.clear();
-                    }
-                }
+/// Lines that are passed on while they come.
+struct Lines<'a> {
+    watch: &'a CallWatch,
+    line: Vec<u8>,
+}
+
+impl Lines<'_> {
+    fn push(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = LINE.saturating_sub(self.line.len()).min(part.len());
+            self.line.extend_from_slice(&part[..room]);
+            if part.ends_with(b"\n") {
+                self.watch.log(String::from_utf8_lossy(&self.line).trim_end());
+                self.line.clear();
             }
         }
     }

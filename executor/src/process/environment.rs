@@ -1,13 +1,13 @@
 //! The environment of a call: clean but for what programs need to find themselves, so that no secret goes along unasked.
 
-use hermes_executor::COOKIE_VARIABLE;
+use crate::runner::COOKIE_VARIABLE;
 use std::ffi::{OsStr, OsString};
 
 /// Passed on from our own environment. `LC_*` too.
 const PASSED: [&str; 6] = ["PATH", "HOME", "LANG", "TMPDIR", "TERM", "USER"];
 
 /// The whole environment of a child: what is passed on, then `given`, then the cookie, which nothing can replace.
-pub(super) fn environment(
+pub fn environment(
     own: impl Iterator<Item = (OsString, OsString)>,
     given: &[(OsString, OsString)],
     cookie: &str,
