@@ -5,9 +5,10 @@
 //! | agent | prompt (rendered), each input (name and digest), output form and schema *with* descriptions, tools, skills, files (path and content hash), model (unset is a value), variant, isolation, tree, version, composition version |
 //! | ask | title, each input, schema (bare), choices |
 //! | step | each input, schema (bare), version |
+//! | wait | nothing: its instant is fixed once, when it begins |
 //!
 //! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, retry, repair, limit, concurrency,
-//! streaming, assignee, labels, the runner, a template's id and source hash. "Bare" schemas have no titles,
+//! streaming, assignee, expiry, labels, the runner, a template's id and source hash. "Bare" schemas have no titles,
 //! descriptions or examples. A step's name is not in it either: its path has it.
 
 use crate::{digest::Digest, effect::Isolation};
@@ -107,6 +108,11 @@ pub struct StepRequest {
     pub version: Option<u32>,
 }
 
+/// What a wait depends on: nothing. Its instant is fixed once, when it begins; a plan that would choose another does not
+/// change it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitRequest {}
+
 /// A request of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -117,13 +123,15 @@ pub enum Request {
     Ask(AskRequest),
     /// A local step.
     Step(StepRequest),
+    /// A wait.
+    Wait(WaitRequest),
 }
 
 /// One row of the closed table: a field that a fingerprint covers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// The kind of the step (agent, ask, step).
+    /// The kind of the step (agent, ask, step, wait).
     Kind,
     /// The rules of composition.
     Composition,
@@ -281,6 +289,7 @@ impl Request {
                 visit(One(&Field::Schema), Part::Digest(&step.schema));
                 visit(One(&Field::Version), Part::MaybeNumber(step.version.map(Into::into)));
             }
+            Self::Wait(WaitRequest {}) => visit(One(&Field::Kind), Part::Text("wait")),
         }
     }
 
@@ -289,7 +298,7 @@ impl Request {
         match self {
             Self::Agent(agent) => agent.version,
             Self::Step(step) => step.version,
-            Self::Ask(_) => None,
+            Self::Ask(_) | Self::Wait(_) => None,
         }
     }
 }

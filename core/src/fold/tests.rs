@@ -109,6 +109,8 @@ fn asked() -> Event {
         choices: None,
         many: false,
         shown: vec![],
+        assignee: None,
+        expires: None,
     })
 }
 
