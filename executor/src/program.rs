@@ -19,7 +19,7 @@ pub(crate) struct Program {
     pub(crate) outer_result: Vec<bool>,
     /// By node: whether another fan-out inherits its keys.
     pub(crate) inherited: Vec<bool>,
-    /// By body: whether questions can open in it, at any depth.
+    /// By body: whether questions can open or waits begin in it, at any depth.
     pub(crate) asks: Vec<bool>,
 }
 
@@ -61,7 +61,7 @@ impl Program {
         program.asks = vec![false; graph.bodies().len()];
         for body in graph.bodies().iter().rev() {
             let asks = body.nodes.iter().any(|id| {
-                matches!(graph.node(*id).kind, Kind::Ask(_) | Kind::Review(_))
+                matches!(graph.node(*id).kind, Kind::Ask(_) | Kind::Review(_) | Kind::Wait(_))
                     || graph.bodies_of(*id).iter().any(|inner| program.asks[inner.0 as usize])
             });
             program.asks[body.id.0 as usize] = asks;

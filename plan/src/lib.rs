@@ -11,10 +11,11 @@ pub mod prelude;
 mod snapshot;
 
 pub use authoring::{
-    AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, ChooseBuilder, EachBuilder,
-    Flow, HasPrompt, Inputs, Joinable, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText,
-    Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, join, parallel,
-    parallel_each, pipeline, repeat, review, scope, step, value,
+    AgentBuilder, AnswersAs, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, ChooseBuilder,
+    EachBuilder, Expiring, ExpiryState, Flow, HasPrompt, Inputs, Joinable, NoExpiry, NoPrompt, OnExpiry,
+    ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step,
+    StepBuilder, WaitBuilder, agent, ask, branch, join, parallel, parallel_each, pipeline, repeat, review,
+    scope, step, value, wait,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

@@ -1,8 +1,8 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, Plan, Step, agent, ask, branch, join, parallel, parallel_each, pipeline, repeat, review,
-    scope, step, value,
+    AnyPlan, Flow, OnExpiry, Plan, Step, agent, ask, branch, join, parallel, parallel_each, pipeline, repeat,
+    review, scope, step, value, wait,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{
@@ -12,6 +12,8 @@ pub use hermes_core::{
         Isolation,
     },
     failure::{Failure, FailureClass},
+    people::Verdict,
+    timestamp::Timestamp,
 };
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

@@ -91,6 +91,10 @@ impl RunState {
             Event::Superseded(closed) => {
                 let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
                 if cell.status != CellStatus::Asked || cell.request != closed.question {
+                    if closed.suspended {
+                        // Answered, or expired, at the same moment: there is nothing to rest.
+                        return Ok(());
+                    }
                     return Err(illegal("the question it closes is not open there"));
                 }
                 if closed.suspended {

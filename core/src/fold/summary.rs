@@ -162,7 +162,8 @@ impl Summary {
             Event::Reassigned(reassigned) => {
                 match self.needs.get_mut(&(reassigned.question, 0)).map(|need| &mut need.kind) {
                     Some(NeedKind::Review { assignee, .. }) => *assignee = reassigned.assignee,
-                    _ => return Err(illegal("the question it is about is not open")),
+                    // Answered, or expired, at the same moment.
+                    _ => {}
                 }
             }
             Event::Superseded(closed) => match self.needs.remove(&(closed.question, 0)) {
@@ -171,6 +172,8 @@ impl Summary {
                 }
                 Some(_) => {}
                 None if self.suspended.remove(&(closed.question, 0)).is_some() => {}
+                // Answered, or expired, at the same moment: there is nothing to rest.
+                None if closed.suspended => {}
                 None => return Err(illegal("the question it closes is not open")),
             },
             Event::Parked(parked) => {

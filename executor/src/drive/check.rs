@@ -38,6 +38,7 @@ pub(super) fn check(
     let program = Arc::new(Program::new(graph));
     let mut swept = false;
     loop {
+        ledger.lapse(run, services.clock.now())?;
         let state = ledger.state(run)?;
         fits(&state, &program.graph, id)?;
         if !swept {
@@ -161,7 +162,7 @@ pub(super) fn outcome(
     walk: &Walk,
 ) -> Result<RawOutcome, DriveError> {
     let records = services.ledger.records(run)?;
-    Ok(RawOutcome { ending, counts: walk.counts(), records })
+    Ok(RawOutcome { ending, counts: walk.counts(), until: walk.next_instant(), records })
 }
 
 /// What an ended run ended with: nothing is dispatched for it until it is retried.

@@ -1,6 +1,10 @@
 //! Starting, resuming and retrying runs.
 
-use super::{handle::Executor, live::Shared, run::Run};
+use super::{
+    handle::Executor,
+    live::{Shared, Stays},
+    run::Run,
+};
 use crate::{error::DriveError, ledger::LedgerError, services::Services};
 use hermes_core::{
     data::Data,
@@ -66,7 +70,8 @@ impl<O: Data> IntoFuture for Start<O> {
                     created => created?,
                 },
             };
-            let published = Shared::drive(shared, &id, run, &self.graph, Some(input.digest()))?;
+            let input = Some(input.digest());
+            let published = Shared::drive(shared, &id, run, &self.graph, input, Stays::No)?.published;
             Ok(Run { shared: Arc::clone(shared), id, graph: self.graph, published, output: PhantomData })
         })
     }
@@ -129,11 +134,11 @@ impl Executor {
             return Err(DriveError::NoSuchRun(id.to_string()));
         };
         let graph = Arc::clone(plan.graph());
-        let published = Shared::drive(&self.shared, &id, run, &graph, None)?;
+        let published = Shared::drive(&self.shared, &id, run, &graph, None, Stays::No)?.published;
         Ok(Run { shared: Arc::clone(&self.shared), id, graph, published, output: PhantomData })
     }
 
-    /// Tries everything that failed or was cancelled again, then goes on with the run. What succeeded is reused.
+    /// Tries everything that failed, expired or was cancelled again, then goes on with the run. What succeeded is reused.
     ///
     /// # Errors
     /// When the ledger has no such run, it does not fit the plan, or it is being driven.
@@ -150,8 +155,11 @@ impl Executor {
         if self.shared.is_live(&id) {
             return Err(DriveError::Live(id));
         }
+        services.ledger.lapse(run, services.clock.now())?;
         let state = services.ledger.state(run)?;
-        let failed = state.cells().any(|(_, cell)| cell.status == CellStatus::Failed && !cell.rerun);
+        let failed = state.cells().any(|(_, cell)| {
+            matches!(cell.status, CellStatus::Failed | CellStatus::Expired) && !cell.rerun
+        });
         let ended = state
             .summary
             .head()

@@ -55,6 +55,7 @@ impl Walk {
             Kind::Agent(_) | Kind::Step(_) => self.look_at_call(at),
             Kind::Ask(_) => self.look_at_question(at),
             Kind::Review(_) => self.look_at_review(at),
+            Kind::Wait(_) => self.look_at_wait(at),
             Kind::Parallel { .. } => self.begin_parallel(at),
             Kind::Each { .. } | Kind::Pipeline { .. } => self.begin_fan(at),
             Kind::Repeat(_) => self.begin_loop(at),
@@ -204,6 +205,7 @@ impl Walk {
         let parent = frame.parent;
         if self.program.asks[body.0 as usize] {
             self.rest_questions();
+            self.rest_waits();
         }
         let Some((group, _)) = parent else { return };
         let mode = match &self.node(group.node).kind {
@@ -218,6 +220,7 @@ impl Walk {
         }
         if self.program.asks[body.0 as usize] {
             self.rest_questions();
+            self.rest_waits();
         }
         self.cancel_siblings(group, id);
     }

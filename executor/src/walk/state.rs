@@ -7,7 +7,7 @@ use super::{
     call::CallState,
     conflict::{Conflict, Doubtful},
     emit::{Emit, Then},
-    frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Slot},
+    frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Phase, Slot},
 };
 use crate::program::{Program, RESULT};
 use hermes_core::{
@@ -16,6 +16,7 @@ use hermes_core::{
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::{Event, Named, Record},
     path::{Mark, Segment, StepPath},
+    timestamp::Timestamp,
     value::{Fetch, Val},
 };
 use hermes_plan::graph::{BodyId, Kind, Node, NodeId};
@@ -88,9 +89,16 @@ pub(crate) struct Walk {
     pub(super) calls: BTreeMap<At, CallState>,
     /// Arms whose decision is not durable yet: position, body, value, caused.
     pub(super) decided: BTreeMap<At, (u32, BodyId, Val, bool)>,
-    pub(super) questions: BTreeMap<Seq, At>,
-    /// Answers to questions whose opening the walk has not heard of.
-    pub(super) early: BTreeMap<Seq, (Seq, Digest)>,
+    /// The open questions, and till when they are open.
+    pub(super) questions: BTreeMap<Seq, (At, Option<Timestamp>)>,
+    /// The open questions that expire, the next one first.
+    pub(super) expiring: BTreeSet<(Timestamp, Seq)>,
+    /// Answers to questions whose opening the walk has not heard of; without a value, they expired.
+    pub(super) early: BTreeMap<Seq, (Seq, Option<Digest>)>,
+    /// The waits that go on, the next one first.
+    pub(super) timers: BTreeSet<(Timestamp, At)>,
+    /// The run's time, as far as it was handed in: it never goes back.
+    pub(super) time: Timestamp,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) doubts: Vec<Doubtful>,
     /// What a check found to be written once the walk goes.
@@ -134,6 +142,7 @@ impl Walk {
         }
         let next_scope = u32::try_from(state.scopes.len()).unwrap_or(u32::MAX);
         let input = Val::stored(state.input, Arc::clone(&fetch), 1);
+        let time = Timestamp::from_millis(state.summary.head().map_or(0, |head| head.updated));
         let mut walk = Self {
             program,
             state,
@@ -153,7 +162,10 @@ impl Walk {
             calls: BTreeMap::new(),
             decided: BTreeMap::new(),
             questions: BTreeMap::new(),
+            expiring: BTreeSet::new(),
             early: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            time,
             conflicts: Vec::new(),
             doubts: Vec::new(),
             versions: BTreeSet::new(),
@@ -430,7 +442,9 @@ impl Walk {
                 match &**kind {
                     Group::Fan(fan) if fan.scope.is_some() => keys.push(fan.keys.get(index).to_string()),
                     Group::Loop(state) if !state.in_else => keys.push(state.round.to_string()),
-                    Group::Review(turn) => keys.push(turn.round.to_string()),
+                    Group::Review(turn) if turn.phase != Phase::Deciding => {
+                        keys.push(turn.round.to_string());
+                    }
                     _ => {}
                 }
             }
@@ -499,6 +513,7 @@ pub(crate) fn kind_word(kind: &Kind) -> &'static str {
         Kind::Agent(_) => "agent",
         Kind::Ask(_) => "ask",
         Kind::Step(_) => "step",
+        Kind::Wait(_) => "wait",
         Kind::Parallel { .. } => "parallel",
         Kind::Each { .. } => "parallel each",
         Kind::Pipeline { .. } => "pipeline",

@@ -6,6 +6,7 @@ mod ask;
 mod branch;
 mod derived;
 mod each;
+mod expiry;
 mod fan;
 mod flow;
 mod inputs;
@@ -21,6 +22,7 @@ mod review;
 mod scope;
 mod step;
 mod value;
+mod wait;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ pub use agent::{AgentBuilder, agent};
 pub use ask::{AskBuilder, ChooseBuilder, ask};
 pub use branch::{BranchArms, BranchBuilder, branch};
 pub use each::{EachBuilder, parallel_each};
+pub use expiry::{AnswersAs, Expiring, ExpiryState, NoExpiry, OnExpiry};
 pub use flow::Flow;
 pub use inputs::{Inputs, Room};
 pub use join::{Joinable, join};
@@ -42,3 +45,4 @@ pub use review::{ReviewBuilder, review};
 pub use scope::scope;
 pub use step::Step;
 pub use value::value;
+pub use wait::{WaitBuilder, wait};

@@ -1,7 +1,7 @@
 //! The author's closures with their types erased. They take stored values and give stored values: decoding and
 //! encoding happen inside, so nothing else ever holds an author's type.
 
-use hermes_core::{failure::Failure, value::Val};
+use hermes_core::{failure::Failure, timestamp::Timestamp, value::Val};
 use std::{future::Future, pin::Pin, sync::Arc};
 
 /// A boxed future, as runners and async steps give it.
@@ -12,6 +12,10 @@ pub type ComputeFn = Arc<dyn Fn(&[Val]) -> Result<Val, Failure> + Send + Sync>;
 pub type AsyncFn = Arc<dyn Fn(Vec<Val>) -> BoxFuture<'static, Result<Val, Failure>> + Send + Sync>;
 /// Renders a prompt from the inputs, in order.
 pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
+/// Makes the name of whom a question is for from its inputs, in order.
+pub type AssignFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
+/// Reads the moment that a wait ends at.
+pub type MomentFn = Arc<dyn Fn(&Val) -> Result<Timestamp, Failure> + Send + Sync>;
 /// Makes an item's key from the item.
 pub type KeyFn = Arc<dyn Fn(&Val) -> Result<String, Failure> + Send + Sync>;
 /// Tests a value for a branch's arm.

@@ -1,6 +1,6 @@
 //! What a node can be, and the options of each kind.
 
-use super::{AsyncFn, BodyId, ComputeFn, KeyFn, Location, NodeId, PromptFn, TestFn};
+use super::{AssignFn, AsyncFn, BodyId, ComputeFn, KeyFn, Location, MomentFn, NodeId, PromptFn, TestFn};
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
@@ -23,6 +23,8 @@ pub enum Kind {
     Ask(Box<Ask>),
     /// Local Rust.
     Step(Box<LocalStep>),
+    /// A wait. Its output is the moment it was over.
+    Wait(Until),
     /// A fan-out known at build time: one child a key, in order.
     Parallel {
         /// Keys and bodies, in order.
@@ -73,6 +75,8 @@ pub enum Placeholder {
     Value,
     /// The feedback of a review.
     Feedback,
+    /// Why a review's value was rejected.
+    Reason,
     /// The state of a loop.
     State,
 }
@@ -85,6 +89,7 @@ impl Placeholder {
             Self::Item => "item",
             Self::Value => "value",
             Self::Feedback => "feedback",
+            Self::Reason => "reason",
             Self::State => "state",
         }
     }
@@ -158,8 +163,44 @@ pub struct Ask {
     pub title: String,
     /// The choices, where there are choices. That input is the last.
     pub choices: Option<Choices>,
+    /// Whom it is for; `None` for anybody.
+    pub assignee: Option<Assignee>,
+    /// How long it is open; `None` for ever.
+    pub expires: Option<Expires>,
     /// Decodes its one value (an answer) as the author's type today and hands it back; the error says why it cannot.
     pub check: ComputeFn,
+}
+
+/// Whom a question is for.
+#[derive(Clone)]
+pub enum Assignee {
+    /// The same name each time.
+    Fixed(String),
+    /// Made from the question's first inputs. A blank name is nobody's.
+    Built {
+        /// The name's builder.
+        build: AssignFn,
+        /// Where it was written.
+        at: Location,
+    },
+}
+
+/// How long a question is open, and what then.
+#[derive(Clone, Debug)]
+pub struct Expires {
+    /// How long, from its opening.
+    pub after: Duration,
+    /// The value it then has; without one it fails.
+    pub value: Option<Val>,
+}
+
+/// When a wait is over.
+#[derive(Clone)]
+pub enum Until {
+    /// So long after it began.
+    After(Duration),
+    /// At the moment that its one input is.
+    Moment(MomentFn),
 }
 
 /// How a local step is run.
@@ -259,9 +300,34 @@ pub struct Review {
     pub max_rounds: NonZeroU32,
     /// The schema of an answer.
     pub answer: Schema,
+    /// What comes of the answer.
+    pub end: ReviewEnd,
     /// Decodes its one value (an edited value) as the author's type today and hands it back; the error says why it
     /// cannot.
     pub check: ComputeFn,
+}
+
+/// What comes of a review's last answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewEnd {
+    /// The approved value; there is no *reject*.
+    Approved,
+    /// The output of one of two bodies: `approved` gets the value, `rejected` the value and the reason.
+    Decide {
+        /// The body for an approved value.
+        approved: BodyId,
+        /// The body for a rejected one.
+        rejected: BodyId,
+    },
+    /// A verdict: `{"Approved": value}` or `{"Rejected": {"value": value, "reason": text}}`.
+    Decision,
+}
+
+impl ReviewEnd {
+    /// Whether the output comes from one of two bodies.
+    pub fn decides(self) -> bool {
+        matches!(self, Self::Decide { .. })
+    }
 }
 
 macro_rules! opaque {
@@ -274,4 +340,4 @@ macro_rules! opaque {
     };
 }
 opaque! { Derived => "Derived", Call => "Call", Prompt => "Prompt", Keys => "Keys", Arm => "Arm",
-Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review" }
+Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Assignee => "Assignee", Until => "Until", Review => "Review" }

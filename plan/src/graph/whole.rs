@@ -1,6 +1,6 @@
 //! The graph itself: a petgraph graph of nodes with data and order edges, and the bodies that contain them.
 
-use super::{Body, BodyId, Kind, Node, NodeId};
+use super::{Body, BodyId, Kind, Node, NodeId, ReviewEnd};
 use hermes_core::schema::Schema;
 use petgraph::{
     Direction,
@@ -108,7 +108,13 @@ impl Graph {
             Kind::Branch { arms, otherwise } => {
                 arms.iter().map(|arm| arm.body).chain(otherwise.iter().copied()).collect()
             }
-            Kind::Review(review) => review.revise.into_iter().collect(),
+            Kind::Review(review) => {
+                let arms = match review.end {
+                    ReviewEnd::Decide { approved, rejected } => vec![approved, rejected],
+                    ReviewEnd::Approved | ReviewEnd::Decision => Vec::new(),
+                };
+                review.revise.into_iter().chain(arms).collect()
+            }
             _ => Vec::new(),
         }
     }

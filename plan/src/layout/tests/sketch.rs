@@ -160,7 +160,8 @@ impl Sketch {
     }
 
     pub(super) fn ask(&mut self, name: &str, inputs: &[NodeId], label: &str) -> NodeId {
-        let ask = Ask { title: name.to_owned(), choices: None, check: nothing() };
+        let title = name.to_owned();
+        let ask = Ask { title, choices: None, assignee: None, expires: None, check: nothing() };
         self.node(name, inputs, Kind::Ask(Box::new(ask)), label)
     }
 
@@ -266,6 +267,7 @@ impl Sketch {
             revise,
             max_rounds: times(max),
             answer: ty("string"),
+            end: ReviewEnd::Approved,
             check: nothing(),
         };
         let bodies: Vec<_> = revise.into_iter().collect();
