@@ -2,7 +2,7 @@
 
 use crate::graph::{
     Agent, Arm, Ask, Body, BodyId, Call, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind, LocalStep,
-    Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, Role,
+    Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, ReviewEnd, Role,
 };
 use hermes_core::{
     effect::{Effect, Isolation},
