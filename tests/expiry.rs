@@ -60,7 +60,10 @@ async fn nobody_answers_in_time_and_the_run_fails_till_a_retry_asks_again() {
     assert_eq!(failure.message, format!("it was open until {}", second(60)));
     assert_eq!(kinds(executor.ledger())[2..], ["Asked", "Expired", "Ended"]);
     let drawn = run_layout(&executor, &fails(), &run_id()).unwrap();
-    assert!(drawn.contains("go: ask(input), expires in 1 min -> boolean · failed: nobody answered in time"), "{drawn}");
+    assert!(
+        drawn.contains("go: ask(input), expires in 1 min -> boolean · failed: nobody answered in time"),
+        "{drawn}"
+    );
     drop(executor);
 
     // The failure is reused, and a retry asks anew, for a minute of its own.
@@ -299,7 +302,8 @@ async fn a_question_that_rested_past_its_time_is_asked_anew() {
     start(&executor, &two(true), version()).await.failed();
     drop(executor);
     hand.set(second(30));
-    let executor = store.executor_by(&clock, FnRunner::sync(|_| Err(RunnerError::new(RunnerErrorKind::Failed, "again"))));
+    let executor = store
+        .executor_by(&clock, FnRunner::sync(|_| Err(RunnerError::new(RunnerErrorKind::Failed, "again"))));
     retry(&executor, &two(true)).await.failed();
     drop(executor);
     hand.set(second(70));
@@ -345,7 +349,10 @@ async fn it_is_for_somebody_and_somebody_else_gets_it_at_the_next_walk() {
     let executor = store.replayer();
     let again = resume(&executor, &assigned("team ")).await.waiting();
     assert_eq!(kinds(executor.ledger())[written..], ["Reassigned", "Reassigned"]);
-    assert_eq!(again.iter().map(|need| need.id).collect::<Vec<_>>(), needs.iter().map(|need| need.id).collect::<Vec<_>>());
+    assert_eq!(
+        again.iter().map(|need| need.id).collect::<Vec<_>>(),
+        needs.iter().map(|need| need.id).collect::<Vec<_>>()
+    );
     assert_eq!(card(&executor, "each[0]/go").0.as_deref(), Some("team ada10"));
     // Whoever read the question before may answer it: it is the same.
     for need in &needs {

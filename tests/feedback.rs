@@ -303,7 +303,9 @@ fn offer() -> Plan<String, String> {
             })
             .max_rounds(2)
             .decide(
-                |offer| agent("send").input("offer", offer).prompt_with(|offer| format!("Send {offer}.")).text(),
+                |offer| {
+                    agent("send").input("offer", offer).prompt_with(|offer| format!("Send {offer}.")).text()
+                },
                 |offer, reason| {
                     agent("file")
                         .input("offer", offer)
@@ -350,7 +352,9 @@ async fn what_is_decided_opens_one_of_two_ways() {
 
 #[tokio::test]
 async fn changes_can_be_asked_for_before_it_is_rejected_and_rounds_are_used_up_all_the_same() {
-    for (last, fails) in [(reject("no"), false), (json!({"decision": "request_changes", "feedback": "no"}), true)] {
+    for (last, fails) in
+        [(reject("no"), false), (json!({"decision": "request_changes", "feedback": "no"}), true)]
+    {
         let store = Store::new();
         let executor = store.executor(mirror());
         start(&executor, &offer(), "x".to_owned()).await.waiting();

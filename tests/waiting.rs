@@ -118,7 +118,10 @@ async fn a_moment_that_a_step_yields_is_waited_for_and_one_that_has_passed_is_ov
     let runner = || FnRunner::sync(|call| Ok(AgentReply::text(call.text.clone())));
     let store = Store::new();
     let executor = store.executor_by(&clock, runner());
-    assert_eq!(start(&executor, &plan, second(99)).await.completed().0, "Publish at 1970-01-01T00:18:19.000Z.");
+    assert_eq!(
+        start(&executor, &plan, second(99)).await.completed().0,
+        "Publish at 1970-01-01T00:18:19.000Z."
+    );
 
     let store = Store::new();
     let executor = store.executor_by(&clock, runner());
@@ -311,7 +314,11 @@ async fn waits_of_what_has_failed_rest_and_keep_their_moment() {
     let failing = FnRunner::sync(|_| Err(RunnerError::new(RunnerErrorKind::Failed, "no luck")));
     let executor = store.executor_by(&clock, failing);
     start(&executor, &plan, ()).await.failed();
-    assert!(run_layout(&executor, &plan, &run_id()).unwrap().contains("pause: wait for 1 min -> Timestamp · suspended"));
+    assert!(
+        run_layout(&executor, &plan, &run_id())
+            .unwrap()
+            .contains("pause: wait for 1 min -> Timestamp · suspended")
+    );
     drop(executor);
     hand.set(second(30));
     let executor = store.executor_by(&clock, echo().0);

@@ -92,9 +92,9 @@ impl FromStr for Timestamp {
 fn read(text: &[u8]) -> Option<i64> {
     let number = |from: usize, length: usize| {
         let digits = text.get(from..from + length)?;
-        digits.iter().try_fold(0_i64, |sum, digit| {
-            digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0'))
-        })
+        digits
+            .iter()
+            .try_fold(0_i64, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0')))
     };
     let is = |at: usize, of: &[u8]| text.get(at).is_some_and(|byte| of.contains(byte));
     let marks = is(4, b"-") && is(7, b"-") && is(10, b"Tt ") && is(13, b":") && is(16, b":");

@@ -128,7 +128,9 @@ pub enum AnswerError {
         path: String,
     },
     /// It was open for a time, and that is over.
-    #[error("the question at `{path}` has expired and takes no answer; `retry` asks again what failed by that")]
+    #[error(
+        "the question at `{path}` has expired and takes no answer; `retry` asks again what failed by that"
+    )]
     Expired {
         /// Its path.
         path: String,

@@ -50,8 +50,7 @@ impl Account {
                     *account.outcomes.entry(path).or_default() += 1;
                 }
                 Event::Answered(Answered { question, .. }) | Event::Expired(Expired { question, .. }) => {
-                    let Event::Asked(asked) = ledger.record(run, question).unwrap().event().unwrap()
-                    else {
+                    let Event::Asked(asked) = ledger.record(run, question).unwrap().event().unwrap() else {
                         panic!("{question} is no question")
                     };
                     *account.answers.entry(asked.path).or_default() += 1;

@@ -235,12 +235,7 @@ impl RunState {
         Ok(())
     }
 
-    fn asked(
-        &mut self,
-        seq: Seq,
-        header: &Header,
-        expires: Option<Timestamp>,
-    ) -> Result<(), IllegalEvent> {
+    fn asked(&mut self, seq: Seq, header: &Header, expires: Option<Timestamp>) -> Result<(), IllegalEvent> {
         let (cell, fresh) = self.entry(seq, header, CellStatus::Asked)?;
         if !fresh && cell.status == CellStatus::Asked {
             return Err(IllegalEvent::new(seq, header.kind, "a question is open there"));
@@ -285,10 +280,7 @@ impl RunState {
                     // It rested past its time.
                     cell.status = CellStatus::Superseded;
                 }
-                if matches!(
-                    cell.status,
-                    CellStatus::Failed | CellStatus::Interrupted | CellStatus::Expired
-                ) {
+                if matches!(cell.status, CellStatus::Failed | CellStatus::Interrupted | CellStatus::Expired) {
                     cell.cause = Some(seq);
                     cell.rerun = true;
                 }

@@ -160,10 +160,10 @@ impl Summary {
                 *(if expired.value.is_some() { &mut head.succeeded } else { &mut head.failed }) += 1;
             }
             Event::Reassigned(reassigned) => {
-                match self.needs.get_mut(&(reassigned.question, 0)).map(|need| &mut need.kind) {
-                    Some(NeedKind::Review { assignee, .. }) => *assignee = reassigned.assignee,
-                    // Answered, or expired, at the same moment.
-                    _ => {}
+                let need = self.needs.get_mut(&(reassigned.question, 0));
+                // Where there is none, it was answered, or expired, at the same moment.
+                if let Some(NeedKind::Review { assignee, .. }) = need.map(|need| &mut need.kind) {
+                    *assignee = reassigned.assignee;
                 }
             }
             Event::Superseded(closed) => match self.needs.remove(&(closed.question, 0)) {

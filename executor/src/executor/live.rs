@@ -94,8 +94,7 @@ impl Shared {
         let number = shared.services.next_number();
         let stay = Arc::new(watch::channel(()).0);
         let joined = Joined { published: published.clone(), stay: stays.listen(&stay) };
-        let entry =
-            Live { graph: Arc::clone(graph), control, published, stay: Arc::clone(&stay), number };
+        let entry = Live { graph: Arc::clone(graph), control, published, stay: Arc::clone(&stay), number };
         live.insert(id.clone(), entry);
         drop(live);
         let job = Drive {

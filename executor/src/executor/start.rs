@@ -157,9 +157,9 @@ impl Executor {
         }
         services.ledger.lapse(run, services.clock.now())?;
         let state = services.ledger.state(run)?;
-        let failed = state.cells().any(|(_, cell)| {
-            matches!(cell.status, CellStatus::Failed | CellStatus::Expired) && !cell.rerun
-        });
+        let failed = state
+            .cells()
+            .any(|(_, cell)| matches!(cell.status, CellStatus::Failed | CellStatus::Expired) && !cell.rerun);
         let ended = state
             .summary
             .head()

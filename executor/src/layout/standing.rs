@@ -73,12 +73,7 @@ impl Standing {
     pub(super) fn settled(self) -> bool {
         !matches!(
             self,
-            Self::Running
-                | Self::Begun
-                | Self::Interrupted
-                | Self::Waiting
-                | Self::Timed
-                | Self::NotStarted
+            Self::Running | Self::Begun | Self::Interrupted | Self::Waiting | Self::Timed | Self::NotStarted
         )
     }
 

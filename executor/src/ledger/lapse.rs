@@ -4,7 +4,7 @@
 use super::{
     Append, LedgerError,
     append::Prepared,
-    desk::{stored, Target},
+    desk::{Target, stored},
     writer::{Pen, Writer},
 };
 use hermes_core::{

@@ -279,7 +279,8 @@ impl Walk {
 
     /// When a question that opens now expires, and what then.
     fn expiry(&self, expires: &Expires) -> Result<Expiry, String> {
-        let stored = |value: &Val| value.text().map_err(|error| error.to_string()).and_then(|text| raw(&text));
+        let stored =
+            |value: &Val| value.text().map_err(|error| error.to_string()).and_then(|text| raw(&text));
         let value = expires.value.as_ref().map(stored).transpose()?;
         Ok(Expiry { at: self.time.after(expires.after), value })
     }

@@ -141,8 +141,7 @@ impl Walk {
 
     /// Waits of failed frames rest: nothing is recorded, and after `retry` they are over when they always were.
     pub(super) fn rest_waits(&mut self) {
-        let stopped: Vec<_> =
-            self.timers.iter().filter(|(_, at)| self.stopped(at.frame)).copied().collect();
+        let stopped: Vec<_> = self.timers.iter().filter(|(_, at)| self.stopped(at.frame)).copied().collect();
         for (until, at) in stopped {
             self.timers.remove(&(until, at));
             self.skip(at);

@@ -70,8 +70,7 @@ impl WaitBuilder {
     #[track_caller]
     pub fn until(self, step: Step<Timestamp>) -> Step<Timestamp> {
         let at = Location::caller();
-        let read =
-            move |moment: &_| Ok(*decode::<Timestamp>(std::slice::from_ref(moment), 0, at)?);
+        let read = move |moment: &_| Ok(*decode::<Timestamp>(std::slice::from_ref(moment), 0, at)?);
         self.join(vec![step.used("until", at)], Until::Moment(Arc::new(read)))
     }
 

@@ -16,7 +16,8 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Agent(_) => call("agent"),
         Kind::Ask(ask) => {
             let open = ask.expires.as_ref();
-            call("ask") + &open.map_or_else(String::new, |expires| format!(", expires in {}", time(expires.after)))
+            call("ask")
+                + &open.map_or_else(String::new, |expires| format!(", expires in {}", time(expires.after)))
         }
         Kind::Step(_) => call("step"),
         Kind::Wait(Until::After(duration)) => format!("wait for {}", time(*duration)),

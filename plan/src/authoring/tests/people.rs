@@ -86,7 +86,9 @@ fn only_a_review_that_decides_can_be_rejected() -> Result<(), PlanErrors> {
         });
         review("ways", text).revise(|text, _| echo("revise", text)).decide(
             |text| echo("file", text),
-            |text, reason| echo("explain", join((text, reason)).map(|(text, reason)| format!("{text}: {reason}"))),
+            |text, reason| {
+                echo("explain", join((text, reason)).map(|(text, reason)| format!("{text}: {reason}")))
+            },
         )
     })?;
     assert_eq!(
