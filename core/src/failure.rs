@@ -50,6 +50,8 @@ pub enum FailureClass {
     Interrupted,
     /// A value could not be read back as the type that needs it.
     Undecodable,
+    /// Two lists that were to be zipped have different lengths.
+    UnequalLists,
 }
 
 impl FailureClass {
@@ -92,6 +94,7 @@ impl FailureClass {
             Self::BlankPrompt => "the prompt came out blank",
             Self::Interrupted => "the process ended while it ran",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
+            Self::UnequalLists => "two lists to be zipped have different lengths",
         }
     }
 
@@ -123,6 +126,7 @@ impl FailureClass {
             Self::DependencyFailed => "mend the step it needs, then retry the run",
             Self::BlankPrompt => "let the prompt builder return text",
             Self::Undecodable => "decode what was stored, or run the step again",
+            Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }
     }
 }

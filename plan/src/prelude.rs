@@ -1,12 +1,12 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, OnExpiry, Plan, Step, agent, ask, branch, join, parallel, parallel_each, pipeline, repeat,
-    review, scope, step, value, wait,
+    AnyPlan, Flow, OnExpiry, Plan, Step, agent, ask, branch, catch, join, parallel, parallel_each, pipeline,
+    repeat, review, scope, step, value, wait,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{
-    data::Data,
+    data::{Data, Keyed},
     effect::{
         Effect::{self, Idempotent, Pure, Unsafe},
         Isolation,

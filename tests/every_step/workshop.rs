@@ -192,8 +192,12 @@ fn sent(f: &Faults, intro: Step<String>, grown: Step<String>) -> Step<String> {
         |_, reason| reason,
     );
     let tone = ask("tone").choose_from(value(vec!["kind".to_owned(), "curt".to_owned()])).one();
-    let letter =
-        agent("send").input("grown", grown).input("tone", tone).after(cooled).prompt("Send it.").effect(Unsafe);
+    let letter = agent("send")
+        .input("grown", grown)
+        .input("tone", tone)
+        .after(cooled)
+        .prompt("Send it.")
+        .effect(Unsafe);
     step("post").input("letter", letter.text()).effect(Unsafe).try_run(move |letter: &String| {
         posted.try_run("post")?;
         Ok::<_, String>(letter.clone())

@@ -217,7 +217,7 @@ async fn settle(executor: &Executor, need: &Need, diary: &Diary) -> Result<(), S
         NeedKind::Review { .. } => {
             let given = executor.answer(&run_id(), need, &answer(&need.path)).key(&need.path).await;
             let seq = given.map_err(|error| format!("{}: {error}", need.path))?;
-            diary.note(Entry::Thanked(need.clone(), seq));
+            diary.note(Entry::Thanked(Box::new(need.clone()), seq));
             Ok(())
         }
         NeedKind::InDoubt { .. } => {

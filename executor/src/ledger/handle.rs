@@ -38,6 +38,10 @@ pub struct LedgerStats {
     pub settles: u64,
 }
 
+/// What became of a decision on a run's head and needs: the position of its first record and what it gave, or why it was
+/// refused.
+pub type Decided<T, E> = Result<(Seq, T), E>;
+
 /// A ledger. Cheap to clone; all clones are one ledger.
 ///
 /// When the last clone is dropped, what is queued is written, and the file is let go.
@@ -286,7 +290,7 @@ impl Ledger {
         &self,
         run: RunNo,
         decide: impl FnOnce(&Summary) -> Result<(Append, T), E>,
-    ) -> Result<Result<(Seq, T), E>, LedgerError> {
+    ) -> Result<Decided<T, E>, LedgerError> {
         let pen = self.0.writer.turn()?;
         self.decided(pen, run, decide)
     }
@@ -300,7 +304,7 @@ impl Ledger {
         run: RunNo,
         now: i64,
         decide: impl FnOnce(&Summary) -> Result<(Append, T), E>,
-    ) -> Result<(Vec<Lapsed>, Result<(Seq, T), E>), LedgerError> {
+    ) -> Result<(Vec<Lapsed>, Decided<T, E>), LedgerError> {
         let writer = &self.0.writer;
         let mut pen = writer.turn()?;
         let lapsed = lapse(&mut pen, writer, run, now)?;
@@ -312,7 +316,7 @@ impl Ledger {
         mut pen: Pen<'_>,
         run: RunNo,
         decide: impl FnOnce(&Summary) -> Result<(Append, T), E>,
-    ) -> Result<Result<(Seq, T), E>, LedgerError> {
+    ) -> Result<Decided<T, E>, LedgerError> {
         let decided = decide(self.0.writer.desk().summary(self.store(), run)?);
         let (append, given) = match decided {
             Ok(decided) => decided,

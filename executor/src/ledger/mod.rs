@@ -28,7 +28,7 @@ pub use append::Append;
 pub use crash_backend::{CrashBackend, Loss};
 pub use error::LedgerError;
 pub(crate) use handle::Driven;
-pub use handle::{Ledger, LedgerStats};
+pub use handle::{Decided, Ledger, LedgerStats};
 pub use holder::Holder;
 pub use lapse::Lapsed;
 pub use redb_store::RedbStore;

@@ -101,6 +101,8 @@ fn asked(ordinal: u32, path: &str) -> Record {
         choices: None,
         many: false,
         shown: vec![],
+        assignee: None,
+        expires: None,
     };
     record(at(ordinal, 2), &Event::Asked(asked))
 }

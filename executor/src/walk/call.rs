@@ -187,7 +187,9 @@ impl Walk {
                 let outcome = Outcome::Failed(Fault { failure: Arc::new(failure), caused });
                 self.emit(address, generation, print, Digest::ZERO, &event, Then::Settle(at, outcome));
                 // Nothing new starts from here on, though the failure is not durable yet.
-                self.frame_failed(at.frame);
+                if self.fails_its_frame(at.node) {
+                    self.frame_failed(at.frame);
+                }
             }
         }
     }

@@ -267,10 +267,8 @@ impl Walk {
 
     /// Records whom an open question is for, where that has changed.
     fn reassign(&mut self, address: Address, question: Seq, today: Option<String>) {
-        let known = match self.state.summary.needs().get(&(question, 0)).map(|need| &need.kind) {
-            Some(NeedKind::Review { assignee, .. }) => assignee,
-            _ => return,
-        };
+        let need = self.state.summary.needs().get(&(question, 0)).map(|need| &need.kind);
+        let Some(NeedKind::Review { assignee: known, .. }) = need else { return };
         if *known != today {
             let event = Event::Reassigned(Reassigned { question, assignee: today });
             self.emit_at_go(address, 0, Digest::ZERO, &event);

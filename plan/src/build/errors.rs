@@ -51,6 +51,8 @@ pub enum PlanErrorKind {
     KeysInherited,
     /// A second `revise` on one review.
     RevisedTwice,
+    /// `.settled()` in another body than the step's own.
+    SettledElsewhere,
 }
 
 impl PlanErrorKind {
@@ -79,6 +81,7 @@ impl PlanErrorKind {
             Self::NoStages => "no_stages",
             Self::KeysInherited => "keys_inherited",
             Self::RevisedTwice => "revised_twice",
+            Self::SettledElsewhere => "settled_elsewhere",
         }
     }
 }

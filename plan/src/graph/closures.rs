@@ -16,7 +16,9 @@ pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>
 pub type AssignFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
 /// Reads the moment that a wait ends at.
 pub type MomentFn = Arc<dyn Fn(&Val) -> Result<Timestamp, Failure> + Send + Sync>;
+/// Which elements of a list stay: their positions, in order, and what they are afterwards.
+pub type KeepFn = Arc<dyn Fn(&[Val]) -> Result<Vec<(u32, Val)>, Failure> + Send + Sync>;
 /// Makes an item's key from the item.
 pub type KeyFn = Arc<dyn Fn(&Val) -> Result<String, Failure> + Send + Sync>;
-/// Tests a value for a branch's arm.
-pub type TestFn = Arc<dyn Fn(&Val) -> Result<bool, Failure> + Send + Sync>;
+/// What an arm of a branch makes of the value, if it takes it.
+pub type PickFn = Arc<dyn Fn(&Val) -> Result<Option<Val>, Failure> + Send + Sync>;

@@ -1,6 +1,8 @@
 //! What a node can be, and the options of each kind.
 
-use super::{AssignFn, AsyncFn, BodyId, ComputeFn, KeyFn, Location, MomentFn, NodeId, PromptFn, TestFn};
+use super::{
+    AssignFn, AsyncFn, BodyId, ComputeFn, KeepFn, KeyFn, Location, MomentFn, NodeId, PickFn, PromptFn,
+};
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
@@ -60,6 +62,8 @@ pub enum Kind {
         /// The body of `.otherwise(..)`; `None` fails where no arm takes the value.
         otherwise: Option<BodyId>,
     },
+    /// A part of the plan whose failure is caught.
+    Catch(Catch),
     /// The approve-or-revise loop. Its first input is the value under review.
     Review(Box<Review>),
 }
@@ -79,6 +83,8 @@ pub enum Placeholder {
     Reason,
     /// The state of a loop.
     State,
+    /// The failure that a catch has caught.
+    Failure,
 }
 
 impl Placeholder {
@@ -91,6 +97,7 @@ impl Placeholder {
             Self::Feedback => "feedback",
             Self::Reason => "reason",
             Self::State => "state",
+            Self::Failure => "failure",
         }
     }
 }
@@ -98,10 +105,21 @@ impl Placeholder {
 /// A derived value.
 #[derive(Clone)]
 pub struct Derived {
-    /// The verb (`map`, `get`, `join`, `again`, `done`).
+    /// The verb (`map`, `get`, `join`, `filter`, `again` ..).
     pub verb: &'static str,
     /// The computation.
-    pub compute: ComputeFn,
+    pub compute: Compute,
+}
+
+/// How a derived value comes about.
+#[derive(Clone)]
+pub enum Compute {
+    /// From the values of all inputs.
+    Value(ComputeFn),
+    /// Its one input is a list, of which some elements stay. Where the list has keys, what stays keeps them.
+    Kept(KeepFn),
+    /// What became of its one input, a failure included: `{"Ok": T} | {"Err": Failure}`.
+    Settled,
 }
 
 /// How an agent's prompt comes about.
@@ -247,6 +265,8 @@ pub struct Fan {
     pub limit: Option<NonZeroU32>,
     /// How it fails.
     pub mode: FanMode,
+    /// Whether each element of the result has its item's key with it: `{"key": .., "value": ..}`.
+    pub keyed: bool,
 }
 
 /// How the items of a run-time fan-out get their keys.
@@ -281,12 +301,23 @@ pub struct Repeat {
 pub struct Arm {
     /// Its label.
     pub label: String,
-    /// Whether it takes a value.
-    pub test: TestFn,
+    /// What it makes of a value that it takes. `.when(..)` hands the value itself on, `.case(..)` what it found in it.
+    pub pick: PickFn,
+    /// Whether it is a `.case(..)`.
+    pub case: bool,
     /// Its body.
     pub body: BodyId,
     /// Where the test was written.
     pub at: Location,
+}
+
+/// A part of the plan whose failure is caught.
+#[derive(Clone, Copy, Debug)]
+pub struct Catch {
+    /// What may fail.
+    pub body: BodyId,
+    /// What yields the output instead, from the failure. Without it the output is `{"Ok": T} | {"Err": Failure}`.
+    pub or_else: Option<BodyId>,
 }
 
 /// An approve-or-revise loop.
@@ -339,5 +370,5 @@ macro_rules! opaque {
         })*
     };
 }
-opaque! { Derived => "Derived", Call => "Call", Prompt => "Prompt", Keys => "Keys", Arm => "Arm",
+opaque! { Derived => "Derived", Compute => "Compute", Call => "Call", Prompt => "Prompt", Keys => "Keys", Arm => "Arm",
 Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Assignee => "Assignee", Until => "Until", Review => "Review" }
