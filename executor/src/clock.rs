@@ -27,7 +27,7 @@ impl Clock {
         })
     }
 
-    /// A clock of one's own. It should go about as fast as the system's: who waits for a moment sleeps as long as it seems to
+    /// A clock of one's own. It should go about as fast as the runtime's, which matters where that is paused: who waits for a moment sleeps as long as it seems to
     /// be away, at most a minute at a time.
     pub fn from_fn(now: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self { now: Arc::new(now), moved: None }

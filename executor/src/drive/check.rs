@@ -3,6 +3,7 @@
 
 use crate::{
     error::DriveError,
+    ledger::Append,
     program::Program,
     services::Services,
     sweep::sweep_all,
@@ -38,7 +39,8 @@ pub(super) fn check(
     let program = Arc::new(Program::new(graph));
     let mut swept = false;
     loop {
-        ledger.lapse(run, services.clock.now())?;
+        let now = services.clock.now();
+        ledger.lapse(run, now)?;
         let state = ledger.state(run)?;
         fits(&state, &program.graph, id)?;
         if !swept {
@@ -56,7 +58,7 @@ pub(super) fn check(
         if let Some(why) = walk.broken() {
             return Err(DriveError::Broken(why.to_owned()));
         }
-        let append = |records| ledger.commit(run, services.append(records));
+        let append = |records| ledger.commit(run, Append { records, blobs: Vec::new(), now });
         if !walk.state().decisions.is_empty() {
             let mut records = walk.apply_decisions();
             records.push(parked(Vec::new()));

@@ -3,7 +3,7 @@
 
 use crate::{
     error::DriveError,
-    ledger::{Lapsed, LedgerError},
+    ledger::{Append, Lapsed, LedgerError},
     services::Services,
     walk::{At, CallEnd, ROOT, Then, Walk},
     watch::RunEvent,
@@ -240,7 +240,7 @@ impl Driver {
             return Ok(false);
         }
         let watched = self.services.watched();
-        let mut append = self.services.append(Vec::with_capacity(emits.len()));
+        let mut append = self.append(Vec::with_capacity(emits.len()));
         let mut thens = Vec::with_capacity(emits.len());
         for emit in emits {
             let event = watched.then(|| self.event(&emit.record, &emit.then));
@@ -263,6 +263,11 @@ impl Driver {
             let _ = messages.send(Message::Durable(result));
         });
         Ok(false)
+    }
+
+    /// Records at the time the walk knows of: what has expired by then is recorded already.
+    fn append(&self, records: Vec<Record>) -> Append {
+        Append { records, blobs: Vec::new(), now: self.walk.time() }
     }
 
     /// Whether a call under way has not begun: its `Started` is only now being written.
@@ -408,7 +413,7 @@ impl Driver {
                     return Err(DriveError::Stuck);
                 };
                 if !records.is_empty() {
-                    self.services.ledger.commit(self.run, self.services.append(records))?;
+                    self.services.ledger.commit(self.run, self.append(records))?;
                 }
                 Ok(Settled::Ends(ending))
             }
@@ -435,7 +440,7 @@ impl Driver {
             .watched()
             .then(|| RunEvent::new(&self.id, &self.walk, &records[records.len() - 1], &Then::Nothing));
         let count = records.len() as u64;
-        let first = self.services.ledger.commit(self.run, self.services.append(records))?;
+        let first = self.services.ledger.commit(self.run, self.append(records))?;
         if let Some(event) = event {
             self.services.tell(event.at(Seq(first.0 + count - 1)));
         }

@@ -100,6 +100,8 @@ impl<O: Data> Run<O> {
     /// expired, and is [`Outcome::Waiting`] only when nothing but people can move it. Till then the run is driven: an answer
     /// moves it on. If this future is dropped, the run is driven on as if its outcome had been asked for.
     ///
+    /// In tests, [`Clock::by_hand`](crate::Clock::by_hand) moves the time.
+    ///
     /// A program that need not stay for that takes [`Run::outcome`], ends, and resumes the run at [`Needs::until`].
     ///
     /// # Errors

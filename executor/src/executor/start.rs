@@ -5,7 +5,11 @@ use super::{
     live::{Shared, Stays},
     run::Run,
 };
-use crate::{error::DriveError, ledger::LedgerError, services::Services};
+use crate::{
+    error::DriveError,
+    ledger::{Append, LedgerError},
+    services::Services,
+};
 use hermes_core::{
     data::Data,
     digest::Digest,
@@ -155,7 +159,8 @@ impl Executor {
         if self.shared.is_live(&id) {
             return Err(DriveError::Live(id));
         }
-        services.ledger.lapse(run, services.clock.now())?;
+        let now = services.clock.now();
+        services.ledger.lapse(run, now)?;
         let state = services.ledger.state(run)?;
         let failed = state
             .cells()
@@ -167,7 +172,8 @@ impl Executor {
         if failed || ended {
             let event = Event::Caused(Caused { kind: CauseKind::Retry, by: Actor::default(), why: None });
             let record = Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
-            services.ledger.commit(run, services.append(vec![record]))?;
+            let append = Append { records: vec![record], blobs: Vec::new(), now };
+            services.ledger.commit(run, append)?;
         }
         self.resume(plan, id.as_str()).await
     }

@@ -148,6 +148,11 @@ impl Walk {
         }
     }
 
+    /// The run's time: that at which it decided what it asks to be written.
+    pub(crate) fn time(&self) -> i64 {
+        self.time.millis()
+    }
+
     /// Whether something is waited for that only time brings.
     pub(crate) fn open_waits(&self) -> bool {
         !self.timers.is_empty()
