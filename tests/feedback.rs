@@ -3,7 +3,7 @@
 mod support;
 
 use hermes_workflows::{
-    executor::{AnswerError, run_layout},
+    executor::{AnswerError, Clock, run_layout},
     prelude::*,
 };
 use serde_json::json;
@@ -456,4 +456,50 @@ async fn a_decision_never_carries_over_to_another_value() {
     assert_eq!(needs[0].path, "sure[1]");
     approve(&executor, "sure[1]").await;
     assert_eq!(resume(&executor, &plan(2)).await.completed().0, 2);
+}
+
+#[tokio::test]
+async fn decisions_waits_and_expiries_nest_in_what_is_called_and_what_is_built_at_run_time() {
+    let inner = Plan::new("inner", |text: Step<String>| {
+        let text = review("sure", text).decide(
+            |text| step("keep").input("text", text).run(String::clone),
+            |text, reason| {
+                step("explain")
+                    .input("text", text)
+                    .input("reason", reason)
+                    .run(|text, why| format!("{text}: {why}"))
+            },
+        );
+        let paused = wait("pause").until(value(second(0)));
+        let go = ask("go")
+            .after(paused)
+            .expires_in(Duration::from_secs(60), OnExpiry::Value(true))
+            .returns::<bool>();
+        join((text, go)).map(|(text, go)| format!("{text} {go}"))
+    })
+    .unwrap();
+    let plan = Plan::new("outer", move |text: Step<String>| {
+        let one = inner.call("one", text);
+        let inner = inner.clone();
+        let two = text.then("two", move |text| inner.call("again", value(format!("{text}!"))));
+        join((one, two))
+    })
+    .unwrap();
+    let store = Store::new();
+    let (clock, hand) = Clock::by_hand(second(0));
+    let executor = store.executor_by(&clock, refuses());
+    let mut paths: Vec<_> =
+        start(&executor, &plan, "x".to_owned()).await.waiting().into_iter().map(|need| need.path).collect();
+    paths.sort();
+    assert_eq!(paths, ["one/go", "one/sure[1]", "two/again/go", "two/again/sure[1]"]);
+    answer(&executor, "one/sure[1]", &reject("no")).await;
+    approve(&executor, "two/again/sure[1]").await;
+    drop(executor);
+    hand.set(second(60));
+    let executor = store.executor_by(&clock, refuses());
+    let (value, counts) = resume(&executor, &plan).await.completed();
+    assert_eq!(value, ("x: no true".to_owned(), "x! true".to_owned()));
+    drop(executor);
+    let (again, reused) = resume(&store.replayer(), &plan).await.completed();
+    assert_eq!((again, reused.reused), (value, counts.ok));
 }

@@ -11,11 +11,11 @@ pub mod prelude;
 mod snapshot;
 
 pub use authoring::{
-    AgentBuilder, AnswersAs, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder,
-    ChooseBuilder, EachBuilder, Ends, Expiring, ExpiryState, Flow, HasPrompt, Inputs, Joinable, KeyedFan,
-    NoExpiry, NoPrompt, OnExpiry, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
+    Again, AgentBuilder, AnswersAs, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder,
+    CatchBuilder, ChooseBuilder, EachBuilder, Ends, Expiring, ExpiryState, Flow, HasPrompt, Inputs, Joinable,
+    KeyedFan, NoExpiry, NoPrompt, OnExpiry, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
     RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, WaitBuilder, agent, ask, branch, catch, join,
-    parallel, parallel_each, pipeline, repeat, review, scope, step, value, wait,
+    parallel, parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

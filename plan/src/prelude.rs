@@ -2,7 +2,7 @@
 
 pub use crate::authoring::{
     AnyPlan, Flow, OnExpiry, Plan, Step, agent, ask, branch, catch, join, parallel, parallel_each, pipeline,
-    repeat, review, scope, step, value, wait,
+    recursive, repeat, review, scope, step, value, wait,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{

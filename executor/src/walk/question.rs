@@ -73,7 +73,7 @@ pub(super) enum Looked {
 
 impl Walk {
     pub(super) fn look_at_question(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let Kind::Ask(ask) = &node.kind else { return };
         let (values, caused) = self.inputs(at);
@@ -362,7 +362,7 @@ impl Walk {
             return;
         };
         let value = Val::stored(answer, Arc::clone(&self.fetch), seq.0);
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let check = match &node.kind {
             Kind::Ask(ask) => Arc::clone(&ask.check),

@@ -39,7 +39,7 @@ impl Walk {
 
     /// Looks at the question of a review's current round.
     pub(super) fn look_at_turn(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let Kind::Review(review) = &node.kind else { return };
         let number = self.number(at.node);
@@ -84,7 +84,7 @@ impl Walk {
 
     /// Goes on as a review's answer says.
     pub(super) fn take_review(&mut self, at: At, answer: Val) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let Kind::Review(review) = &node.kind else { return };
         let address = self.question_address(at);

@@ -36,6 +36,10 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Repeat(repeat) => format!("repeat{}{}", of(""), rounds(repeat.max)),
         Kind::Branch { .. } => format!("branch{}", of("on ")),
         Kind::Catch(_) => "catch".to_owned(),
+        Kind::Call(_) => call("call"),
+        Kind::Recursive(recursive) => call("recursive") + &levels(recursive.max_depth),
+        Kind::Again { .. } => call("again"),
+        Kind::Then(_) => call("then"),
         // Without a revision nobody can ask for another round.
         Kind::Review(review) => {
             let rounds = review.revise.map_or_else(String::new, |_| rounds(review.max_rounds));
@@ -60,7 +64,14 @@ pub(super) fn takes_one(kind: &Kind) -> bool {
 /// What a body is to its owner; `None` where the owner's line says it.
 pub(super) fn role(owner: &Node, body: &Body) -> Option<String> {
     match &body.role {
-        Role::Plan | Role::Item | Role::Round | Role::Revise | Role::Try => None,
+        Role::Plan
+        | Role::Item
+        | Role::Round
+        | Role::Revise
+        | Role::Try
+        | Role::Call
+        | Role::Level(_)
+        | Role::Then => None,
         Role::Stage(number) => Some(format!("stage {number}")),
         Role::Child(key) => Some(format!("[{}]", path::escape(key))),
         Role::Arm(label) => {
@@ -88,6 +99,10 @@ fn fan(fan: Fan) -> String {
         FanMode::Null => "null",
     };
     format!("{limit}, {mode}{}", if fan.keyed { ", keyed" } else { "" })
+}
+
+fn levels(max: NonZeroU32) -> String {
+    format!(" up to {max} {}", if max.get() == 1 { "level" } else { "levels" })
 }
 
 /// A duration, exactly: `2 h`, `90 min`, `1 d 30 s`.
