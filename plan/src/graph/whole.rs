@@ -153,7 +153,7 @@ impl Graph {
     pub fn bodies_of(&self, node: NodeId) -> Vec<BodyId> {
         match &self.node(node).kind {
             Kind::Parallel { children, .. } => children.iter().map(|(_, body)| *body).collect(),
-            Kind::Each { body, .. } => vec![*body],
+            Kind::Each { body, .. } | Kind::Call(body) => vec![*body],
             Kind::Pipeline { stages, .. } => stages.clone(),
             Kind::Repeat(repeat) => [Some(repeat.body), repeat.or_else].into_iter().flatten().collect(),
             Kind::Branch { arms, otherwise } => {
@@ -166,7 +166,6 @@ impl Graph {
                 };
                 review.revise.into_iter().chain(arms).collect()
             }
-            Kind::Call(body) => vec![*body],
             Kind::Recursive(recursive) => vec![recursive.body],
             Kind::Catch(catch) => [Some(catch.body), catch.or_else].into_iter().flatten().collect(),
             _ => Vec::new(),
