@@ -390,3 +390,23 @@ async fn after_a_crash_at_any_record_the_moment_is_the_one_recorded() {
     }
     assert_eq!(fixed, 5);
 }
+
+#[tokio::test]
+async fn the_waits_of_those_that_a_quorum_does_not_need_rest() {
+    let plan = Plan::new("race", |seconds: Step<Vec<u64>>| {
+        parallel_each("race", seconds, |seconds| {
+            let until = seconds.map(|seconds| second(*seconds));
+            wait("pause").until(until)
+        })
+        .first()
+    })
+    .unwrap();
+    let store = Store::new();
+    let (clock, hand) = Clock::by_hand(second(0));
+    let executor = store.executor_by(&clock, refuses());
+    assert_eq!(until(start(&executor, &plan, vec![3600, 60]).await.unwrap()), second(60));
+    hand.set(second(60));
+    assert_eq!(resume(&executor, &plan).await.completed().0, second(60));
+    hand.set(second(7200));
+    assert_eq!(resume(&executor, &plan).await.completed().0, second(60));
+}

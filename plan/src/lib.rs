@@ -12,10 +12,11 @@ mod snapshot;
 
 pub use authoring::{
     Again, AgentBuilder, AnswersAs, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder,
-    CatchBuilder, ChooseBuilder, EachBuilder, Ends, Expiring, ExpiryState, Flow, HasPrompt, Inputs, Joinable,
-    KeyedFan, NoExpiry, NoPrompt, OnExpiry, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
-    RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, WaitBuilder, agent, ask, branch, catch, join,
-    parallel, parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
+    CatchBuilder, ChooseBuilder, DagBuilder, DagItems, EachBuilder, Ends, Expiring, ExpiryState, Flow,
+    HasPrompt, Inputs, Joinable, KeyedFan, Limit, NoExpiry, NoPrompt, OnExpiry, ParallelBuilder,
+    PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder,
+    WaitBuilder, agent, ask, branch, catch, join, parallel, parallel_dag, parallel_each, pipeline, recursive,
+    repeat, review, scope, step, value, wait,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

@@ -1,8 +1,8 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, OnExpiry, Plan, Step, agent, ask, branch, catch, join, parallel, parallel_each, pipeline,
-    recursive, repeat, review, scope, step, value, wait,
+    AnyPlan, Flow, Limit, OnExpiry, Plan, Step, agent, ask, branch, catch, join, parallel, parallel_dag,
+    parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{

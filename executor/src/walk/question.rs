@@ -385,8 +385,9 @@ impl Walk {
         self.reclaim();
     }
 
-    /// Open questions of failed frames rest: `retry` opens them again under the same ids.
+    /// Open questions of failed frames rest, and so do their waits: `retry` opens the questions again under the same ids.
     pub(super) fn rest_questions(&mut self) {
+        self.rest_waits();
         let stopped: Vec<(Seq, At)> = self
             .questions
             .iter()

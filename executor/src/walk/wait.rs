@@ -143,8 +143,9 @@ impl Walk {
     pub(super) fn rest_waits(&mut self) {
         let stopped: Vec<_> = self.timers.iter().filter(|(_, at)| self.stopped(at.frame)).copied().collect();
         for (until, at) in stopped {
-            self.timers.remove(&(until, at));
-            self.skip(at);
+            if self.timers.remove(&(until, at)) {
+                self.skip(at);
+            }
         }
     }
 

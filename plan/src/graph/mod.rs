@@ -12,12 +12,12 @@ mod whole;
 pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
 pub use closures::{
-    AssignFn, AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, MomentFn, PickFn, PromptFn,
+    AssignFn, AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, MomentFn, NeedsFn, PickFn, PromptFn,
 };
 pub(crate) use copy::{Copies, Copying};
 pub use kind::{
     Agent, Arm, Ask, Assignee, Call, Catch, Choices, Compute, Derived, Expires, Fan, FanMode, Keys, Kind,
-    LocalStep, Placeholder, Prompt, Recursive, Repeat, Review, ReviewEnd, Then, Until,
+    LocalStep, Needs, Placeholder, Prompt, Recursive, Repeat, Review, ReviewEnd, Then, Until,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
 pub(crate) use whole::Part;

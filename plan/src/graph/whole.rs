@@ -199,7 +199,10 @@ impl Graph {
         let mut open = vec![(node, true)];
         while let Some((id, enter)) = open.pop() {
             let kind = &self.node(id).kind;
-            let next = matches!(kind, Kind::Pipeline { .. } | Kind::Repeat(_) | Kind::Review(_));
+            let next = matches!(
+                kind,
+                Kind::Pipeline { .. } | Kind::Repeat(_) | Kind::Review(_) | Kind::Each { needs: Some(_), .. }
+            );
             if (enter || next) && entered.insert(id) {
                 let inside = self.bodies_of(id).into_iter().flat_map(|body| &self.body(body).nodes);
                 open.extend(inside.map(|inner| (*inner, true)));
