@@ -196,13 +196,12 @@ impl Inside {
     /// What the members make of the group; `None` where nothing is unrolled.
     fn state(&self) -> Option<State> {
         match self {
-            Self::Nothing => None,
+            // Of what was built, whoever reads the journal knows more.
+            Self::Nothing | Self::Grown(_) => None,
             Self::Fan(fan) => Some(fan.state()),
             Self::Loop(rounds) => Some(rounds.state()),
             Self::Arm(frame) => Some(frame.standing().unwrap_or(Standing::Done).into()),
             Self::Catch(catch) => Some(catch.state()),
-            // Whoever reads the journal knows more of it.
-            Self::Grown(_) => None,
             Self::Review(review) => Some(review.state()),
         }
     }

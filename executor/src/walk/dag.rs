@@ -39,10 +39,10 @@ pub(super) fn needs_of(needs: &Needs, items: &[Val], keys: &ItemKeys) -> Result<
     match circle(&all) {
         None => Ok(all),
         Some(circle) => {
-            let named: Vec<_> =
+            let shown: Vec<_> =
                 circle.iter().take(NAMED).map(|item| format!("`{}`", names[*item as usize])).collect();
             let more = if circle.len() > NAMED { " -> .." } else { "" };
-            Err(invalid(format!("items need each other in a circle: {}{more}", named.join(" -> "))))
+            Err(invalid(format!("items need each other in a circle: {}{more}", shown.join(" -> "))))
         }
     }
 }

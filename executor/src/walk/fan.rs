@@ -26,7 +26,7 @@ impl Walk {
         self.begin_items(
             at,
             fan,
-            Items { keys: ItemKeys::Named(keys), caused, quorum, ..Items::default() },
+            Begins { keys: ItemKeys::Named(keys), caused, quorum, ..Begins::default() },
             children.len(),
         );
         if !self.take_members(at) {
@@ -118,19 +118,19 @@ impl Walk {
         let count = freeze.items.len();
         let needs = freeze.needs.map(ItemNeeds::new);
         let scope = Some(number);
-        let items = Items { scope, ordinals, keys, items: freeze.items, originals, caused, quorum, needs };
+        let items = Begins { scope, ordinals, keys, items: freeze.items, originals, caused, quorum, needs };
         self.begin_items(at, &fan, items, count);
         if !anew {
             self.open_items(at);
         }
     }
 
-    fn begin_items(&mut self, at: At, options: &graph::Fan, items: Items, count: usize) {
+    fn begin_items(&mut self, at: At, options: &graph::Fan, begins: Begins, count: usize) {
         let limit = options.limit.map(std::num::NonZeroU32::get);
         let pool = limit.map(|limit| self.pools.open(limit, options.shared.as_ref()));
-        let Items { scope, ordinals, keys, items, originals, caused, quorum, needs } = items;
+        let Begins { scope, ordinals, keys, items, originals, caused, quorum, needs } = begins;
         self.ranks += 1;
-        *self.slot_mut(at) = Slot::Group(Box::new(Group::Fan(Fan {
+        *self.slot_mut(at) = Slot::Group(Box::new(Group::Fan(Box::new(Fan {
             scope,
             ordinals,
             keys,
@@ -147,7 +147,7 @@ impl Walk {
             tripped: false,
             quorum,
             needs,
-        })));
+        }))));
     }
 
     fn fan_options(&self, at: At) -> graph::Fan {
@@ -393,7 +393,7 @@ impl Walk {
 
 /// What a fan-out begins with.
 #[derive(Default)]
-struct Items {
+struct Begins {
     scope: Option<ScopeNo>,
     ordinals: Option<Vec<u32>>,
     keys: ItemKeys,

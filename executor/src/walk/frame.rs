@@ -105,7 +105,7 @@ pub(crate) struct Fault {
 /// A group that has begun.
 #[derive(Debug)]
 pub(crate) enum Group {
-    Fan(Fan),
+    Fan(Box<Fan>),
     Loop(Loop),
     Review(Turn),
     /// A branch: its one frame.

@@ -59,7 +59,7 @@ impl Pool {
 /// All pools of a run.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
-    pools: BTreeMap<PoolId, Pool>,
+    open: BTreeMap<PoolId, Pool>,
     shared: BTreeMap<Arc<str>, PoolId>,
     next: u32,
 }
@@ -72,7 +72,7 @@ impl Pools {
         }
         let id = PoolId(self.next);
         self.next += 1;
-        self.pools.insert(id, Pool { limit, ..Pool::default() });
+        self.open.insert(id, Pool { limit, ..Pool::default() });
         if let Some(name) = shared {
             self.shared.insert(Arc::clone(name), id);
         }
@@ -82,11 +82,11 @@ impl Pools {
     /// Forgets the pool of a fan-out that has ended, unless others share it.
     pub(super) fn close(&mut self, id: PoolId) {
         if !self.shared.values().any(|shared| *shared == id) {
-            self.pools.remove(&id);
+            self.open.remove(&id);
         }
     }
 
     pub(super) fn get(&mut self, id: PoolId) -> Option<&mut Pool> {
-        self.pools.get_mut(&id)
+        self.open.get_mut(&id)
     }
 }

@@ -66,7 +66,9 @@ impl Walk {
             Decision::Stands => {}
             Decision::Make => return true,
             Decision::Differs(mut changed) => {
-                changed.iter_mut().for_each(|changed| changed.field = Field::Members);
+                for changed in &mut changed {
+                    changed.field = Field::Members;
+                }
                 let print = decision_digest(&from, &cell.output);
                 let path = self.path(at);
                 let not_kept =

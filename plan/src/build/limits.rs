@@ -42,7 +42,9 @@ impl Draft {
                 owner = self.owner_of(group);
             }
         }
-        mistakes.into_iter().for_each(|error| self.mistake(error));
+        for error in mistakes {
+            self.mistake(error);
+        }
     }
 
     fn limit_of(&self, node: NodeId) -> Option<(Arc<str>, NonZeroU32, Location)> {
