@@ -18,7 +18,7 @@ mod support;
 
 use broken::{Hasty, OutcomesLate};
 use check::{Person, crash_everywhere, go_on};
-use hermes_workflows::executor::ledger::Loss;
+use hermes_workflows::{core::journal::Kind, executor::ledger::Loss};
 use reference::Reference;
 use support::diary::Entry;
 
@@ -56,7 +56,9 @@ async fn the_run_that_crashes_has_everything_in_it() {
     let count = |what: fn(&Entry) -> bool| reference.diary.iter().filter(|(_, entry)| what(entry)).count();
     assert_eq!(count(|entry| matches!(entry, Entry::Called(_))), 12);
     assert_eq!(count(|entry| matches!(entry, Entry::Ran { .. })), 14);
-    assert_eq!(count(|entry| matches!(entry, Entry::Thanked(..))), 5);
+    assert_eq!(count(|entry| matches!(entry, Entry::Thanked(..))), 7);
+    let records = |kind| reference.journal.iter().filter(|record| record.header.kind == kind).count();
+    assert_eq!((records(Kind::Timed), records(Kind::Expired)), (1, 1));
     assert_eq!(count(|entry| matches!(entry, Entry::Completed)), 1);
     assert!(count(|entry| matches!(entry, Entry::Told(_))) > 50);
     let told = "[true, false, true, true, false, true, true, false, true]";

@@ -245,7 +245,11 @@ async fn every_step_of_the_small_plans() {
         "template" prompt_in_a_file report(5), as_they_are();
         "ask" ask_a_person report(5), as_they_are();
         "choose" choose_some text(), as_they_are();
+        "ask_in_time" answer_within_an_hour report(5), as_they_are();
         "review" approve_or_revise text(), as_they_are();
+        "decide" rejection_is_a_way_on text(), as_they_are();
+        "decision" rejection_is_a_value text(), as_they_are();
+        "wait" a_day_later report(5), as_they_are();
         "step" local_rust "4.2".to_owned(), as_they_are();
         "command" a_subprocess text(), as_they_are();
         "command" a_subprocess "a TODO".to_owned(), as_they_are();

@@ -2,7 +2,10 @@
 
 mod support;
 
-use hermes_workflows::{executor::AnswerError, prelude::*};
+use hermes_workflows::{
+    executor::{AnswerError, Clock, run_layout},
+    prelude::*,
+};
 use serde_json::json;
 use support::*;
 
@@ -283,4 +286,220 @@ async fn a_live_run_asks_again_too() {
     answer(&executor, "first", &serde_json::json!(1)).await;
     answer(&executor, "second", &serde_json::json!(2)).await;
     assert_eq!(resume(&executor, &plan).await.completed().0, (1, 2));
+}
+
+// ---- rejection
+
+/// An offer that is sent, or filed with the reason; changes may be asked for as well.
+fn offer() -> Plan<String, String> {
+    Plan::new("offer", |topic: Step<String>| {
+        review("offer", topic)
+            .revise(|offer, feedback| {
+                agent("revise")
+                    .input("offer", offer)
+                    .input("feedback", feedback)
+                    .prompt_with(|offer, feedback| format!("{offer} + {feedback}"))
+                    .text()
+            })
+            .max_rounds(2)
+            .decide(
+                |offer| {
+                    agent("send").input("offer", offer).prompt_with(|offer| format!("Send {offer}.")).text()
+                },
+                |offer, reason| {
+                    agent("file")
+                        .input("offer", offer)
+                        .input("reason", reason)
+                        .prompt_with(|offer, reason| format!("File {offer}: {reason}."))
+                        .text()
+                },
+            )
+    })
+    .unwrap()
+}
+
+fn reject(reason: &str) -> serde_json::Value {
+    json!({"decision": "reject", "reason": reason})
+}
+
+#[tokio::test]
+async fn what_is_decided_opens_one_of_two_ways() {
+    for (given, value, path) in [
+        (json!({"decision": "approve"}), "[Send x.]", "offer:approved/send"),
+        (json!({"decision": "edit", "value": "y"}), "[Send y.]", "offer:approved/send"),
+        (reject("too dear"), "[File x: too dear.]", "offer:rejected/file"),
+    ] {
+        let store = Store::new();
+        let runner = Scripted::new().otherwise(|call| {
+            let text = call.text.lines().next().unwrap_or_default();
+            Ok(AgentReply::text(format!("[{text}]")))
+        });
+        let calls = runner.clone();
+        let executor = store.executor(runner);
+        start(&executor, &offer(), "x".to_owned()).await.waiting();
+        answer(&executor, "offer[1]", &given).await;
+        drop(executor);
+        let executor = store.executor(calls.clone());
+        assert_eq!(resume(&executor, &offer()).await.completed().0, value);
+        assert_eq!(calls.calls(), [path]);
+        // The decision is no record of its own: it is what the answer says.
+        assert!(!kinds(executor.ledger()).contains(&"Decided".to_owned()));
+        drop(executor);
+        let (again, counts) = resume(&store.replayer(), &offer()).await.completed();
+        assert_eq!((again.as_str(), counts.reused), (value, 2));
+    }
+}
+
+#[tokio::test]
+async fn changes_can_be_asked_for_before_it_is_rejected_and_rounds_are_used_up_all_the_same() {
+    for (last, fails) in
+        [(reject("no"), false), (json!({"decision": "request_changes", "feedback": "no"}), true)]
+    {
+        let store = Store::new();
+        let executor = store.executor(mirror());
+        start(&executor, &offer(), "x".to_owned()).await.waiting();
+        request_changes(&executor, "offer[1]", "cheaper").await;
+        resume(&executor, &offer()).await.waiting();
+        answer(&executor, "offer[2]", &last).await;
+        let outcome = resume(&executor, &offer()).await;
+        if fails {
+            assert_eq!(outcome.failed().class, FailureClass::NotApproved);
+        } else {
+            assert_eq!(outcome.completed().0, "[File [x + cheaper]: no.]");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rejection_as_a_value() {
+    let plan = Plan::new("verdict", |input: Step<u32>| review("sure", input).decision()).unwrap();
+    for (given, verdict) in [
+        (json!({"decision": "approve"}), Verdict::Approved(7)),
+        (json!({"decision": "edit", "value": 8}), Verdict::Approved(8)),
+        (reject("odd"), Verdict::Rejected { value: 7, reason: "odd".to_owned() }),
+    ] {
+        let store = Store::new();
+        let executor = store.replayer();
+        let needs = start(&executor, &plan, 7).await.waiting();
+        let changes = json!({"decision": "request_changes", "feedback": "more"});
+        let error = executor.answer(&run_id(), &needs[0], &changes).await.unwrap_err();
+        assert!(matches!(error, AnswerError::Invalid { .. }), "nobody revises it: {error}");
+        answer(&executor, "sure[1]", &given).await;
+        assert_eq!(resume(&executor, &plan).await.completed().0, verdict);
+        drop(executor);
+        assert_eq!(resume(&store.replayer(), &plan).await.completed().0, verdict);
+    }
+}
+
+#[tokio::test]
+async fn a_reason_is_never_blank_and_an_edit_is_one_of_the_type() {
+    let store = Store::new();
+    let executor = store.executor(mirror());
+    let needs = start(&executor, &offer(), "x".to_owned()).await.waiting();
+    for bad in [
+        reject(""),
+        reject(" \n"),
+        json!({"decision": "reject"}),
+        json!({"decision": "reject", "feedback": "why"}),
+        json!({"decision": "request_changes", "reason": "why"}),
+        json!({"decision": "edit", "value": 3}),
+        json!({"decision": "decline", "reason": "why"}),
+    ] {
+        let error = executor.answer(&run_id(), &needs[0], &bad).await.unwrap_err();
+        assert!(matches!(error, AnswerError::Invalid { .. }), "{bad}: {error}");
+    }
+    let error = executor.answer(&run_id(), &needs[0], &reject("\t")).await.unwrap_err();
+    assert!(error.to_string().contains("say why it is rejected"), "{error}");
+    assert_eq!(executor.needs(&run_id()).unwrap(), needs);
+}
+
+#[tokio::test]
+async fn a_way_that_fails_fails_the_review_and_retry_goes_on_in_it() {
+    let store = Store::new();
+    let failing = FnRunner::sync(|_| Err(RunnerError::new(RunnerErrorKind::Failed, "no luck")));
+    let executor = store.executor(failing);
+    start(&executor, &offer(), "x".to_owned()).await.waiting();
+    answer(&executor, "offer[1]", &reject("no")).await;
+    let failure = resume(&executor, &offer()).await.failed();
+    assert_eq!(failure.path, "offer:rejected/file");
+    let drawn = run_layout(&executor, &offer(), &run_id()).unwrap();
+    assert_eq!(
+        drawn,
+        "run of plan offer(input: string) -> string · failed at offer:rejected/file: the runner reported an error\n\
+         └─ offer: review(input) up to 2 rounds, decide -> string · rejected in round 1, failed\n\
+         \u{20}  ├─ [1] · rejected\n\
+         \u{20}  └─ when rejected file: agent(value, reason) -> string · failed: the runner reported an error"
+    );
+    drop(executor);
+    let executor = store.executor(mirror());
+    assert_eq!(retry(&executor, &offer()).await.completed().0, "[File x: no.]");
+    let drawn = run_layout(&executor, &offer(), &run_id()).unwrap();
+    assert!(drawn.contains("decide -> string · rejected in round 1\n"), "{drawn}");
+}
+
+#[tokio::test]
+async fn a_decision_never_carries_over_to_another_value() {
+    let plan = |version: u32| {
+        Plan::new("careful", move |_: Step<()>| {
+            let made = step("make").version(version).run(move || version);
+            review("sure", made).decide(|value| value, |value, _| value.map(|value| value + 100))
+        })
+        .unwrap()
+    };
+    let store = Store::new();
+    let executor = store.replayer();
+    start(&executor, &plan(1), ()).await.waiting();
+    answer(&executor, "sure[1]", &reject("no")).await;
+    assert_eq!(resume(&executor, &plan(1)).await.completed().0, 101);
+    // Below a cause it is asked again; whatever was decided was decided about the other value.
+    let needs = resume(&executor, &plan(2)).await.waiting();
+    assert_eq!(needs[0].path, "sure[1]");
+    approve(&executor, "sure[1]").await;
+    assert_eq!(resume(&executor, &plan(2)).await.completed().0, 2);
+}
+
+#[tokio::test]
+async fn decisions_waits_and_expiries_nest_in_what_is_called_and_what_is_built_at_run_time() {
+    let inner = Plan::new("inner", |text: Step<String>| {
+        let text = review("sure", text).decide(
+            |text| step("keep").input("text", text).run(String::clone),
+            |text, reason| {
+                step("explain")
+                    .input("text", text)
+                    .input("reason", reason)
+                    .run(|text, why| format!("{text}: {why}"))
+            },
+        );
+        let paused = wait("pause").until(value(second(0)));
+        let go = ask("go")
+            .after(paused)
+            .expires_in(Duration::from_secs(60), OnExpiry::Value(true))
+            .returns::<bool>();
+        join((text, go)).map(|(text, go)| format!("{text} {go}"))
+    })
+    .unwrap();
+    let plan = Plan::new("outer", move |text: Step<String>| {
+        let one = inner.call("one", text);
+        let inner = inner.clone();
+        let two = text.then("two", move |text| inner.call("again", value(format!("{text}!"))));
+        join((one, two))
+    })
+    .unwrap();
+    let store = Store::new();
+    let (clock, hand) = Clock::by_hand(second(0));
+    let executor = store.executor_by(&clock, refuses());
+    let mut paths: Vec<_> =
+        start(&executor, &plan, "x".to_owned()).await.waiting().into_iter().map(|need| need.path).collect();
+    paths.sort();
+    assert_eq!(paths, ["one/go", "one/sure[1]", "two/again/go", "two/again/sure[1]"]);
+    answer(&executor, "one/sure[1]", &reject("no")).await;
+    approve(&executor, "two/again/sure[1]").await;
+    drop(executor);
+    hand.set(second(60));
+    let executor = store.executor_by(&clock, refuses());
+    let (value, counts) = resume(&executor, &plan).await.completed();
+    assert_eq!(value, ("x: no true".to_owned(), "x! true".to_owned()));
+    drop(executor);
+    let (again, reused) = resume(&store.replayer(), &plan).await.completed();
+    assert_eq!((again, reused.reused), (value, counts.ok));
 }

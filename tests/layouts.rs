@@ -46,7 +46,7 @@ fn other_forms() {
     assert_drawing("example-blog_post-mermaid", &blog.layout().mermaid());
     assert_drawing("example-blog_post-dot", &blog.layout().dot());
     for plan in plans::plans().unwrap() {
-        if ["nested", "repeat_or_else", "after"].contains(&plan.name()) {
+        if ["nested", "repeat_or_else", "after", "decide"].contains(&plan.name()) {
             assert_drawing(&format!("topology-{}-mermaid", plan.name()), &plan.layout().mermaid());
             assert_drawing(&format!("topology-{}-dot", plan.name()), &plan.layout().dot());
         }

@@ -44,7 +44,7 @@ let executor = Executor::builder()
 let run = executor.start(&plan, topic).id("post-42").await?;     // durable when it returns; the same id is the same run
 match run.outcome().await? {
     Outcome::Completed(done) => println!("{}", done.value),      // a String, typed
-    Outcome::Waiting(needs) => for need in needs.list {          // questions are open, each with its title and schema
+    Outcome::Waiting(needs) => for need in needs.list {          // questions are open, and waits go on till `needs.until`
         executor.answer(&id, &need, &serde_json::json!({ "decision": "approve" })).await?;
     },
     Outcome::Parked(needs) => for need in needs.list {           // something must be decided before anything is spent

@@ -3,7 +3,7 @@
 
 mod support;
 
-use hermes_workflows::{core::effect::Effect, prelude::*};
+use hermes_workflows::{core::effect::Effect, executor::Clock, prelude::*};
 use serde_json::json;
 use support::*;
 
@@ -612,4 +612,93 @@ async fn the_rows_hold_for_commands() {
     assert_eq!(ran(), 2);
     assert_eq!(resume(&executor(), &echoing("b", 2)).await.completed().0, "b");
     assert_eq!(ran(), 3);
+}
+
+/// A question with a time, on a clock that stands at this second.
+fn timed(title: &'static str) -> Plan<(), bool> {
+    Plan::new("timed", move |_: Step<()>| {
+        let go = ask("go").title(title).expires_in(Duration::from_secs(60), OnExpiry::Fail).returns::<bool>();
+        let kept = ask("keep").returns::<bool>();
+        join((go, kept)).map(|(go, _)| *go)
+    })
+    .unwrap()
+}
+
+#[tokio::test]
+async fn expired_and_the_same_is_reused_by_resume_and_asked_anew_by_retry() {
+    let store = Store::new();
+    let (clock, hand) = Clock::by_hand(second(0));
+    let executor = store.executor_by(&clock, refuses());
+    start(&executor, &timed("Go?"), ()).await.waiting();
+    hand.set(second(60));
+    assert_eq!(resume(&executor, &timed("Go?")).await.failed().class, FailureClass::Expired);
+    drop(executor);
+    let executor = store.executor_by(&clock, refuses());
+    assert_eq!(resume(&executor, &timed("Go?")).await.failed().class, FailureClass::Expired);
+    let open = retry(&executor, &timed("Go?")).await.waiting();
+    assert_eq!(open.iter().map(|need| need.path.as_str()).collect::<Vec<_>>(), ["keep", "go"]);
+}
+
+#[tokio::test]
+async fn expired_and_different_is_asked_anew() {
+    // In a group that swallows the failure, so that the run is still open.
+    let plan = |title: &'static str| {
+        Plan::new("open", move |_: Step<()>| {
+            let tried = parallel("try", ["it"], |_| {
+                ask("go").title(title).expires_in(Duration::from_secs(60), OnExpiry::Fail).returns::<bool>()
+            })
+            .options();
+            join((tried, ask("keep").returns::<bool>()))
+        })
+        .unwrap()
+    };
+    let store = Store::new();
+    let (clock, hand) = Clock::by_hand(second(0));
+    let executor = store.executor_by(&clock, refuses());
+    start(&executor, &plan("Go?"), ()).await.waiting();
+    hand.set(second(60));
+    assert_eq!(resume(&executor, &plan("Go?")).await.waiting().len(), 1);
+    assert_eq!(resume(&executor, &plan("Really?")).await.waiting().len(), 2);
+}
+
+#[tokio::test]
+async fn a_wait_goes_on_as_it_began_whatever_differs_and_is_reused() {
+    let plan = |seconds: u64, other: bool| {
+        Plan::new("wait", move |input: Step<Timestamp>| {
+            let until = input.map(move |at| if other { at.after(Duration::from_secs(1)) } else { *at });
+            let first = wait("first").until(until);
+            let second = wait("second").after(first).for_(Duration::from_secs(seconds));
+            join((first, second))
+        })
+        .unwrap()
+    };
+    let store = Store::new();
+    let (clock, hand) = Clock::by_hand(second(0));
+    let executor = store.executor_by(&clock, refuses());
+    start(&executor, &plan(60, false), second(10)).await.waiting();
+    assert!(resume(&executor, &plan(60, true)).await.waiting().is_empty());
+    hand.set(second(10));
+    resume(&executor, &plan(60, false)).await.waiting();
+    hand.set(second(70));
+    // Neither another moment nor another duration is a difference.
+    let ((first, then), counts) = resume(&executor, &plan(7, true)).await.completed();
+    assert_eq!((first, then, counts.reused), (second(10), second(70), 1));
+    let (_, counts) = retry(&executor, &plan(7, true)).await.completed();
+    assert_eq!(counts.reused, 2);
+}
+
+#[tokio::test]
+async fn a_wait_in_the_place_of_another_step_is_a_conflict() {
+    let store = Store::new();
+    let agent = Plan::new("kind", |_: Step<()>| {
+        let told = agent("it").prompt("Go.").text();
+        ask("keep").after(told).returns::<bool>()
+    });
+    let waits = Plan::new("kind", |_: Step<()>| {
+        let waited = wait("it").for_(Duration::from_secs(1));
+        ask("keep").after(waited).returns::<bool>()
+    });
+    start(&store.executor(noting().0), &agent.unwrap(), ()).await.waiting();
+    let needs = resume(&store.replayer(), &waits.unwrap()).await.parked();
+    assert!(changed_fields(&needs).contains(&"it: kind".to_owned()), "{needs:?}");
 }

@@ -35,7 +35,7 @@ fn an_unknown_plan_is_refused_with_the_names_there_are() {
     let unknown = topology(&["reviews"]);
     assert_eq!(unknown.status.code(), Some(2));
     let said = text(&unknown.stderr);
-    assert!(said.contains("no plan `reviews`") && said.contains("review, step, command"), "{said}");
+    assert!(said.contains("no plan `reviews`") && said.contains("review, decide"), "{said}");
 }
 
 #[test]

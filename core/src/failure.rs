@@ -26,6 +26,8 @@ pub enum FailureClass {
     Rejected,
     /// A review used up its rounds without an approval.
     NotApproved,
+    /// Nobody answered a question in time.
+    Expired,
     /// The author's code panicked.
     Panicked,
     /// The value does not survive JSON.
@@ -93,6 +95,7 @@ impl FailureClass {
             Self::Cancelled => "it was cancelled",
             Self::Rejected => "the step's own code returned an error",
             Self::NotApproved => "not approved",
+            Self::Expired => "nobody answered in time",
             Self::Panicked => "code panicked",
             Self::Unencodable => "the value does not survive JSON",
             Self::TooLarge => "the value is too large",
@@ -134,6 +137,7 @@ impl FailureClass {
                 "mend what panicked; a step's own closure also needs a new `.version`; then retry the run"
             }
             Self::NotApproved => "raise `.max_rounds`, or retry the run after changing the work",
+            Self::Expired => "retry the run to ask again, or give the question more time with `.expires_in`",
             Self::Unencodable => {
                 "return a value that JSON can hold: finite numbers, no `Some(None)`, integers of 64 bits"
             }

@@ -132,7 +132,7 @@ pub fn difference(old_request: &Request, new_request: &Request) -> Vec<Changed> 
 fn template_of(request: &Request) -> Option<&TemplateUse> {
     match request {
         Request::Agent(agent) => agent.template.as_ref(),
-        Request::Ask(_) | Request::Step(_) | Request::Command(_) => None,
+        Request::Ask(_) | Request::Step(_) | Request::Command(_) | Request::Wait(_) => None,
     }
 }
 

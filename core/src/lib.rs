@@ -16,6 +16,7 @@ pub mod people;
 pub mod receipt;
 pub mod request;
 pub mod schema;
+pub mod timestamp;
 pub mod value;
 
 pub use {schemars, serde, serde_json};

@@ -1,6 +1,6 @@
 //! People: who answered or decided, what they answered a review with, and what waits for them.
 
-use crate::{digest::Digest, fingerprint::Changed, ids::Seq};
+use crate::{digest::Digest, fingerprint::Changed, ids::Seq, timestamp::Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,12 @@ impl Actor {
         self.channel = Some(channel.into());
         self
     }
+
+    /// The same, carried by the message with this id in its channel.
+    pub fn message(mut self, id: impl Into<String>) -> Self {
+        self.message_id = Some(id.into());
+        self
+    }
 }
 
 /// What a person answers a review with.
@@ -75,6 +81,75 @@ pub enum ApprovalAnswer<T> {
     Edit {
         /// The edited value.
         value: T,
+    },
+}
+
+/// What a review is answered with that may also be rejected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum DecidingReviewAnswer<T> {
+    /// Take the value as it is.
+    Approve,
+    /// Ask for a revision; the feedback is never blank.
+    RequestChanges {
+        /// What should be different.
+        #[schemars(length(min = 1))]
+        feedback: String,
+    },
+    /// Approve this value instead.
+    Edit {
+        /// The edited value.
+        value: T,
+    },
+    /// Do not take the value, nor another; the reason is never blank.
+    Reject {
+        /// Why not.
+        #[schemars(length(min = 1))]
+        reason: String,
+    },
+}
+
+/// The same, for a review without a revision step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum DecidingApprovalAnswer<T> {
+    /// Take the value as it is.
+    Approve,
+    /// Approve this value instead.
+    Edit {
+        /// The edited value.
+        value: T,
+    },
+    /// Do not take the value, nor another; the reason is never blank.
+    Reject {
+        /// Why not.
+        #[schemars(length(min = 1))]
+        reason: String,
+    },
+}
+
+/// What a review that ends in `.decision()` yields: rejection is a value too.
+///
+/// ```
+/// use hermes_core::people::Verdict;
+///
+/// let verdict = Verdict::Rejected { value: "draft", reason: "too long".to_owned() };
+/// let approved = match verdict {
+///     Verdict::Approved(value) => Some(value),
+///     Verdict::Rejected { .. } => None,
+/// };
+/// assert_eq!(approved, None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Verdict<T> {
+    /// This value was approved: as it was shown, or as it was edited.
+    Approved(T),
+    /// Nothing was approved.
+    Rejected {
+        /// The value as it was shown.
+        value: T,
+        /// Why it was rejected, in the person's words.
+        reason: String,
     },
 }
 
@@ -111,6 +186,12 @@ pub enum NeedKind {
         many: bool,
         /// What the person is shown: names, and the blobs that hold the values.
         shown: Vec<(String, Digest)>,
+        /// Whom it is for; `None` for anybody.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assignee: Option<String>,
+        /// From when on it takes no answer; `None` waits for ever.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires: Option<Timestamp>,
     },
     /// Finished steps differ from today's plan.
     Conflict {

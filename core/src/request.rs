@@ -5,10 +5,11 @@
 //! | agent | prompt (rendered), each input (name and digest), output form and schema *with* descriptions, tools, skills, files (path and content hash), model (unset is a value), variant, isolation, tree, version, composition version |
 //! | ask | title, each input, schema (bare), choices |
 //! | step | each input, schema (bare), version |
+//! | wait | nothing: its instant is fixed once, when it begins |
 //! | command | argv, shell, stdin, each input, relative directory, each declared variable (name and value; of one that is only passed on, the name), each declared file (path and content hash), tree, output form and schema (bare), version |
 //!
 //! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, retry, repair, limit, concurrency,
-//! streaming, assignee, labels, the runner, a template's id and source hash (recorded beside the prompt, so that a
+//! streaming, assignee, expiry, labels, the runner, a template's id and source hash (recorded beside the prompt, so that a
 //! conflict can tell an edited template from a changed variable), a command's cap and redactions, the directory that
 //! relative ones are relative to. "Bare" schemas have no titles, descriptions or examples. A step's name is not in it
 //! either: its path has it. A command's texts are in it as they are stored: redacted.
@@ -132,6 +133,10 @@ pub struct StepRequest {
     pub version: Option<u32>,
 }
 
+/// What a wait depends on: nothing. Its instant is fixed once, when it begins; a plan that would choose another does not
+/// change it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitRequest {}
 /// What a command has to yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "form", rename_all = "snake_case")]
@@ -193,13 +198,15 @@ pub enum Request {
     Step(StepRequest),
     /// A command.
     Command(CommandRequest),
+    /// A wait.
+    Wait(WaitRequest),
 }
 
 /// One row of the closed table: a field that a fingerprint covers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// The kind of the step (agent, ask, step, command).
+    /// The kind of the step (agent, ask, step, command, wait).
     Kind,
     /// The rules of composition.
     Composition,
@@ -386,6 +393,7 @@ impl Request {
                 visit(One(&Field::Version), Part::MaybeNumber(step.version.map(Into::into)));
             }
             Self::Command(command) => command.visit(visit),
+            Self::Wait(WaitRequest {}) => visit(One(&Field::Kind), Part::Text("wait")),
         }
     }
 
@@ -395,7 +403,7 @@ impl Request {
             Self::Agent(agent) => agent.version,
             Self::Step(step) => step.version,
             Self::Command(command) => command.version,
-            Self::Ask(_) => None,
+            Self::Ask(_) | Self::Wait(_) => None,
         }
     }
 }

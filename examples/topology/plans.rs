@@ -9,9 +9,13 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("template", prompt_in_a_file)?.into(),
         Plan::new("ask", ask_a_person)?.into(),
         Plan::new("choose", choose_some)?.into(),
+        Plan::new("ask_in_time", answer_within_an_hour)?.into(),
         Plan::new("review", approve_or_revise)?.into(),
+        Plan::new("decide", rejection_is_a_way_on)?.into(),
+        Plan::new("decision", rejection_is_a_value)?.into(),
         Plan::new("step", local_rust)?.into(),
         Plan::new("command", a_subprocess)?.into(),
+        Plan::new("wait", a_day_later)?.into(),
         Plan::new("derived", derived_values)?.into(),
         Plan::new("lists", verbs_on_lists)?.into(),
         Plan::new("parallel", known_fan_out)?.into(),
@@ -78,6 +82,38 @@ pub(crate) fn ask_a_person(report: Step<Report>) -> Step<u8> {
 pub(crate) fn choose_some(topic: Step<String>) -> Step<Vec<String>> {
     let angles = agent("angles").input("topic", topic).prompt("Propose five angles.").returns();
     ask("pick").title("Which angles are worth it?").choose_from(angles).many()
+}
+
+/// A question for somebody in particular, which has an answer in an hour at the latest.
+pub(crate) fn answer_within_an_hour(report: Step<Report>) -> Step<bool> {
+    ask("page_somebody")
+        .input("report", report)
+        .assign_with(|report| format!("on-call {}", report.severity))
+        .expires_in(Duration::from_secs(60 * 60), OnExpiry::Value(true))
+        .returns()
+}
+
+/// A review whose value may be rejected: the plan goes on one of two ways.
+pub(crate) fn rejection_is_a_way_on(topic: Step<String>) -> Step<String> {
+    let offer = agent("offer").input("topic", topic).prompt("Write an offer.").text();
+    review("approve_offer", offer).decide(
+        |offer| agent("send").input("offer", offer).prompt("Send it.").isolation(Isolation::None).text(),
+        |_, reason| reason,
+    )
+}
+
+/// The same, where the decision is a value.
+pub(crate) fn rejection_is_a_value(topic: Step<String>) -> Step<Verdict<String>> {
+    let offer = agent("offer").input("topic", topic).prompt("Write an offer.").text();
+    review("approve_offer", offer).decision()
+}
+
+/// A moment that is fixed when the wait begins; nothing runs until then.
+pub(crate) fn a_day_later(report: Step<Report>) -> Step<String> {
+    let asked = agent("ask_reporter").input("report", report).prompt("Ask whether it still burns.").text();
+    let day_after = wait("a_day").after(asked).for_(Duration::from_secs(24 * 60 * 60));
+    let quiet = wait("quiet_hours").until(day_after.map(|then| then.after(Duration::from_secs(90 * 60))));
+    agent("remind").input("asked", asked).prompt("Remind them.").after(quiet).text()
 }
 
 /// The approve-or-revise loop.

@@ -131,6 +131,14 @@ pub enum AnswerError {
         /// Its path.
         path: String,
     },
+    /// It was open for a time, and that is over.
+    #[error(
+        "the question at `{path}` has expired and takes no answer; `retry` asks again what failed by that"
+    )]
+    Expired {
+        /// Its path.
+        path: String,
+    },
     /// The same key was used for another answer.
     #[error("the question at `{path}` was answered under the same key with something else")]
     Conflicting {

@@ -20,7 +20,7 @@ mod walk;
 mod watch;
 mod workspace;
 
-pub use clock::Clock;
+pub use clock::{Clock, ClockHand};
 pub use error::{AnswerError, DecideError, DriveError};
 pub use executor::{
     Answering, Completed, Deciding, Executor, ExecutorOptions, ExecutorOptionsBuilder, Needs, Outcome, Run,

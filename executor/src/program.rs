@@ -83,7 +83,7 @@ impl Program {
             let asks = body.nodes.iter().any(|id| {
                 matches!(
                     graph.node(*id).kind,
-                    Kind::Ask(_) | Kind::Review(_) | Kind::Then(_) | Kind::Again { .. }
+                    Kind::Ask(_) | Kind::Review(_) | Kind::Wait(_) | Kind::Then(_) | Kind::Again { .. }
                 ) || graph.bodies_of(*id).iter().any(|inner| program.asks(*inner))
             });
             program.body(body.id).asks = asks;

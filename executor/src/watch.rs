@@ -23,8 +23,12 @@ pub struct RunEvent {
 impl RunEvent {
     pub(crate) fn new(run: &RunId, walk: &Walk, record: &Record, then: &Then) -> Self {
         let path = match then {
-            Then::Settle(at, _) | Then::Call(at) | Then::Decided(at) => walk.path(*at).to_string(),
-            Then::Asked(at) => match walk.asked_path(*at) {
+            Then::Settle(at, _)
+            | Then::Call(at)
+            | Then::Decided(at)
+            | Then::Timed(at, _)
+            | Then::Over(at, ..) => walk.path(*at).to_string(),
+            Then::Asked(at, _) => match walk.asked_path(*at) {
                 Some(path) => path.to_string(),
                 None => walk.path(*at).to_string(),
             },

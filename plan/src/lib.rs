@@ -12,7 +12,12 @@ mod snapshot;
 mod templates;
 
 pub use authoring::{
-Again, AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, CatchBuilder, ChooseBuilder, DagBuilder, DagItems, EachBuilder, Ends, Flow, HasPrompt, Inputs, Joinable, KeyedFan, Limit, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, catch, join, parallel, parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value, BeforeArgv, CommandBuilder, HasArgv, NoArgv, WithArgv, command,
+    Again, AgentBuilder, AnswersAs, AnyPlan, AskBuilder, BeforeArgv, BeforePrompt, BranchArms, BranchBuilder,
+    CatchBuilder, ChooseBuilder, CommandBuilder, DagBuilder, DagItems, EachBuilder, Ends, Expiring,
+    ExpiryState, Flow, HasArgv, HasPrompt, Inputs, Joinable, KeyedFan, Limit, NoArgv, NoExpiry, NoPrompt,
+    OnExpiry, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder,
+    Room, Step, StepBuilder, WaitBuilder, WithArgv, agent, ask, branch, catch, command, join, parallel,
+    parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
 pub use templates::{Flaw, ReadyTemplate, Template};

@@ -1,8 +1,8 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, Limit, Plan, Step, agent, ask, branch, catch, command, join, parallel, parallel_dag, parallel_each,
-    pipeline, recursive, repeat, review, scope, step, value,
+    AnyPlan, Flow, Limit, OnExpiry, Plan, Step, agent, ask, branch, catch, command, join, parallel,
+    parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
 };
 pub use crate::{
     build::{PlanError, PlanErrorKind, PlanErrors},
@@ -17,6 +17,8 @@ pub use hermes_core::{
         Isolation,
     },
     failure::{Failure, FailureClass},
+    people::Verdict,
+    timestamp::Timestamp,
 };
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

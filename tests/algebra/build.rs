@@ -28,7 +28,9 @@ fn build(shape: &Shape, input: Step<i64>, away: &Away) -> Step<i64> {
         }
         Shape::Step(name) => {
             let (label, sheltered) = (named("step", name), away.sheltered);
-            step(label.clone()).input("number", input).try_run(move |number| world::step(&label, *number, sheltered))
+            step(label.clone())
+                .input("number", input)
+                .try_run(move |number| world::step(&label, *number, sheltered))
         }
         Shape::Ask(name) => ask(named("ask", name)).input("number", input).returns(),
         Shape::Review(name) => {

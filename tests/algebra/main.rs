@@ -53,7 +53,8 @@ fn finished(executor: &Executor) -> BTreeSet<String> {
 }
 
 fn run(shape: &Shape, input: i64, seed: u64, crash: f64) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let plan = build::plan(shape);
         let reference = Reference::new(seed);
@@ -84,9 +85,15 @@ fn run(shape: &Shape, input: i64, seed: u64, crash: f64) {
                 let before = finished(&executor);
                 let run = executor.resume(&plan, RUN).await.unwrap();
                 let outcome = to_the_end(&executor, &plan, run).await;
-                assert_eq!(outcome.ok(), expected.as_ref().ok().copied(), "after sync {sync}\n{}", plan.layout());
+                assert_eq!(
+                    outcome.ok(),
+                    expected.as_ref().ok().copied(),
+                    "after sync {sync}\n{}",
+                    plan.layout()
+                );
                 again.check();
-                let repeated: Vec<_> = again.called().into_iter().filter(|path| before.contains(path)).collect();
+                let repeated: Vec<_> =
+                    again.called().into_iter().filter(|path| before.contains(path)).collect();
                 assert!(repeated.is_empty(), "finished and called again: {repeated:?}");
             }
         }
@@ -104,7 +111,11 @@ fn run(shape: &Shape, input: i64, seed: u64, crash: f64) {
         let again: Vec<_> = world.called().into_iter().filter(|path| before.contains(path)).collect();
         // Below something that failed before, inputs differ: only what has another input is called again.
         for path in again {
-            assert!(world.input_of(&path) != failing.input_of(&path), "{path} stood, and was called again\n{}", plan.layout());
+            assert!(
+                world.input_of(&path) != failing.input_of(&path),
+                "{path} stood, and was called again\n{}",
+                plan.layout()
+            );
         }
     });
 }

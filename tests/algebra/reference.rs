@@ -88,7 +88,10 @@ impl Reference {
             },
             Shape::Each { body, ending, .. } => {
                 let sheltered = Self { sheltered: self.sheltered || *ending == Ending::AtLeast, ..*self };
-                Self::ended(*ending, items(input).into_iter().map(|item| sheltered.eval(body, item)).collect())
+                Self::ended(
+                    *ending,
+                    items(input).into_iter().map(|item| sheltered.eval(body, item)).collect(),
+                )
             }
             Shape::Parallel { body, ending, .. } => {
                 Self::ended(*ending, [1, 2].map(|more| self.eval(body, small(input + more))).to_vec())
@@ -109,7 +112,9 @@ impl Reference {
                 }
                 Self::ended(*ending, results)
             }
-            Shape::Branch { yes, no, .. } => self.eval(if input % 2 == 0 { yes } else { no }, small(input + 1)),
+            Shape::Branch { yes, no, .. } => {
+                self.eval(if input % 2 == 0 { yes } else { no }, small(input + 1))
+            }
             Shape::Repeat { body, or_else, .. } => {
                 let mut state = input;
                 for _ in 0..MOST {
@@ -124,7 +129,9 @@ impl Reference {
                 self.eval(body, input).or_else(|Failed| self.eval(or_else, small(input + 5)))
             }
             Shape::Settled { body, .. } => Ok(self.eval(body, input).unwrap_or(-1)),
-            Shape::Grown { even, odd, .. } => self.eval(if input % 2 == 0 { even } else { odd }, small(input + 2)),
+            Shape::Grown { even, odd, .. } => {
+                self.eval(if input % 2 == 0 { even } else { odd }, small(input + 2))
+            }
             Shape::Recursive { body, .. } => self.level(body, input, 1),
             Shape::Call { body, .. } => self.eval(body, small(input + 3)),
         }

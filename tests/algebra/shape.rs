@@ -28,19 +28,64 @@ pub(crate) enum Shape {
     Then(Box<Shape>, Box<Shape>),
     /// Beside each other, added up.
     Both(Box<Shape>, Box<Shape>),
-    Each { name: u32, body: Box<Shape>, limit: u32, ending: Ending },
-    Parallel { name: u32, body: Box<Shape>, ending: Ending },
-    Pipeline { name: u32, first: Box<Shape>, second: Box<Shape>, streaming: bool, limit: u32, ending: Ending },
-    Dag { name: u32, body: Box<Shape>, ending: Ending },
-    Branch { name: u32, yes: Box<Shape>, no: Box<Shape> },
-    Repeat { name: u32, body: Box<Shape>, or_else: Box<Shape> },
-    Catch { name: u32, body: Box<Shape>, or_else: Box<Shape> },
+    Each {
+        name: u32,
+        body: Box<Shape>,
+        limit: u32,
+        ending: Ending,
+    },
+    Parallel {
+        name: u32,
+        body: Box<Shape>,
+        ending: Ending,
+    },
+    Pipeline {
+        name: u32,
+        first: Box<Shape>,
+        second: Box<Shape>,
+        streaming: bool,
+        limit: u32,
+        ending: Ending,
+    },
+    Dag {
+        name: u32,
+        body: Box<Shape>,
+        ending: Ending,
+    },
+    Branch {
+        name: u32,
+        yes: Box<Shape>,
+        no: Box<Shape>,
+    },
+    Repeat {
+        name: u32,
+        body: Box<Shape>,
+        or_else: Box<Shape>,
+    },
+    Catch {
+        name: u32,
+        body: Box<Shape>,
+        or_else: Box<Shape>,
+    },
     /// What became of it, or -1.
-    Settled { name: u32, body: Box<Shape> },
+    Settled {
+        name: u32,
+        body: Box<Shape>,
+    },
     /// Built at run time: one or the other.
-    Grown { name: u32, even: Box<Shape>, odd: Box<Shape> },
-    Recursive { name: u32, body: Box<Shape> },
-    Call { name: u32, body: Box<Shape> },
+    Grown {
+        name: u32,
+        even: Box<Shape>,
+        odd: Box<Shape>,
+    },
+    Recursive {
+        name: u32,
+        body: Box<Shape>,
+    },
+    Call {
+        name: u32,
+        body: Box<Shape>,
+    },
 }
 
 pub(crate) fn shapes() -> impl Strategy<Value = Shape> {

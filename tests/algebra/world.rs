@@ -105,7 +105,8 @@ impl World {
             let mut items: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
             for call in &seen.under_way {
                 let mark = format!("{name}[");
-                let Some(at) = call.find(&mark).filter(|at| *at == 0 || call.as_bytes()[at - 1] == b'/') else {
+                let Some(at) = call.find(&mark).filter(|at| *at == 0 || call.as_bytes()[at - 1] == b'/')
+                else {
                     continue;
                 };
                 let key = call[at + mark.len()..].split(']').next().unwrap_or_default();

@@ -5,7 +5,7 @@ use hermes_workflows::{
     core::{
         effect::Effect,
         ids::Seq,
-        journal::{Event, Record},
+        journal::{Answered, Event, Expired, Record},
     },
     prelude::*,
 };
@@ -18,7 +18,7 @@ pub(crate) struct Account {
     pub(crate) started: BTreeSet<String>,
     /// How many outcomes each step has.
     pub(crate) outcomes: BTreeMap<String, u32>,
-    /// How many answers each question has.
+    /// How many answers each question has, and how many ends each wait.
     pub(crate) answers: BTreeMap<String, u32>,
     /// What a person decided.
     pub(crate) decisions: u64,
@@ -41,14 +41,17 @@ impl Account {
                     }
                     account.started.insert(path);
                 }
+                // Nobody is called for a wait.
+                Event::Succeeded(_) if state.steps[record.header.at.step.0 as usize].1 == "wait" => {
+                    *account.answers.entry(path).or_default() += 1;
+                }
                 Event::Succeeded(_) | Event::Failed(_) => {
                     account.in_doubt.remove(&path);
                     *account.outcomes.entry(path).or_default() += 1;
                 }
-                Event::Answered(answered) => {
-                    let Event::Asked(asked) = ledger.record(run, answered.question).unwrap().event().unwrap()
-                    else {
-                        panic!("{} is no question", answered.question)
+                Event::Answered(Answered { question, .. }) | Event::Expired(Expired { question, .. }) => {
+                    let Event::Asked(asked) = ledger.record(run, question).unwrap().event().unwrap() else {
+                        panic!("{question} is no question")
                     };
                     *account.answers.entry(asked.path).or_default() += 1;
                 }

@@ -11,7 +11,10 @@ use hermes_workflows::{
         ids::Seq,
         journal::{EndKind, Event},
     },
-    executor::ledger::{CrashBackend, Loss, RedbStore},
+    executor::{
+        Clock,
+        ledger::{CrashBackend, Loss, RedbStore},
+    },
     prelude::*,
 };
 use serde_json::json;
@@ -117,7 +120,9 @@ impl Desk {
         let before = self.faults.counts();
         let ledger = self.ledger();
         let first = self.disk.syncs();
-        let executor = Executor::builder().ledger(ledger).runner(self.faults.clone()).build();
+        // Set back at each sitting: what has passed has passed all the same.
+        let (clock, hand) = Clock::by_hand(Timestamp::from_millis(0));
+        let executor = Executor::builder().ledger(ledger).runner(self.faults.clone()).clock(clock).build();
         let mut run = match sits {
             Sits::Starts => executor.start(plan, input.clone()).id(RUN).await,
             Sits::Resumes => executor.resume(plan, RUN).await,
@@ -130,6 +135,9 @@ impl Desk {
                 Outcome::Waiting(needs) | Outcome::Parked(needs) => {
                     for need in needs.list {
                         see_to(&executor, &need, &mut made, &mut doubted).await;
+                    }
+                    if let Some(until) = needs.until {
+                        hand.set(until);
                     }
                 }
                 ended => break ended,
@@ -194,10 +202,8 @@ fn journal(ledger: &Ledger) -> Journal {
     let run = ledger.find(&RunId::new(RUN).unwrap()).unwrap().unwrap();
     let event = |seq: Seq| ledger.record(run, seq).unwrap().event().unwrap();
     let state = ledger.state(run).unwrap();
-    let planned = state
-        .steps
-        .iter()
-        .filter(|(_, kind)| ["agent", "ask", "command", "review", "step"].contains(&&**kind));
+    let calls = ["agent", "ask", "command", "review", "step", "wait"];
+    let planned = state.steps.iter().filter(|(_, kind)| calls.contains(&&**kind));
     let planned: BTreeSet<_> = planned.map(|(pattern, _)| pattern.to_string()).collect();
     let (mut steps, mut reached) = (BTreeMap::new(), BTreeSet::new());
     for (at, cell) in state.cells() {

@@ -188,10 +188,33 @@ fn counted(f: &Faults, words: Step<Vec<String>>) -> Step<String> {
 /// What acts on the world, after a person has said so.
 fn sent(f: &Faults, intro: Step<String>, grown: Step<String>) -> Step<String> {
     let posted = f.clone();
-    let go = ask("go").title("Send it?").input("intro", intro).returns::<bool>();
+    let (assigned, approved) = (f.clone(), f.clone());
+    let go = ask("go")
+        .title("Send it?")
+        .input("intro", intro)
+        .assign_with(move |intro: &String| {
+            assigned.closure("assign_with", "go");
+            format!("whoever reads {intro}")
+        })
+        .expires_in(Duration::from_secs(60), OnExpiry::Value(true))
+        .returns::<bool>();
+    let cooled = wait("cool_down").after(go).for_(Duration::from_secs(60));
+    let grown = review("approve", grown).decide(
+        |grown| {
+            step("sign").input("grown", grown).run(move |grown: &String| {
+                approved.run("approve:approved/sign");
+                format!("{grown}, signed")
+            })
+        },
+        |_, reason| reason,
+    );
     let tone = ask("tone").choose_from(value(vec!["kind".to_owned(), "curt".to_owned()])).one();
-    let letter =
-        agent("send").input("grown", grown).input("tone", tone).after(go).prompt("Send it.").effect(Unsafe);
+    let letter = agent("send")
+        .input("grown", grown)
+        .input("tone", tone)
+        .after(cooled)
+        .prompt("Send it.")
+        .effect(Unsafe);
     step("post").input("letter", letter.text()).effect(Unsafe).try_run(move |letter: &String| {
         posted.try_run("post")?;
         Ok::<_, String>(letter.clone())

@@ -25,7 +25,7 @@ pub(crate) enum Entry {
     /// The closure of a step with this name was called, which needs the outcome of the step at the path `on`.
     Ran { step: &'static str, on: &'static str },
     /// A person was thanked for the answer to this question, and told the position of its record.
-    Thanked(Need, Seq),
+    Thanked(Box<Need>, Seq),
     /// Whoever watches was told of this record.
     Told(Seq),
     /// The run was reported as completed.
@@ -88,7 +88,7 @@ impl Diary {
     /// The questions that were answered, and where the answers are recorded.
     pub(crate) fn answers(&self) -> Vec<(Need, Seq)> {
         let answer = |(_, entry)| match entry {
-            Entry::Thanked(need, seq) => Some((need, seq)),
+            Entry::Thanked(need, seq) => Some((*need, seq)),
             _ => None,
         };
         self.entries().into_iter().filter_map(answer).collect()

@@ -99,6 +99,12 @@ fn talk(names: Step<Vec<String>>, diary: &Diary) -> Step<String> {
     let one = ask("one").title("Which one?").choose_from(names).one();
     let many = ask("many").choose_from(names).many();
     let count = ask("count").input("one", one).returns::<u8>();
+    let late = ask("late")
+        .input("one", one)
+        .assign_with(|one| format!("whoever likes {one}"))
+        .expires_in(Duration::from_millis(1), OnExpiry::Value(true))
+        .returns::<bool>();
+    let later = wait("pause").after(late).for_(Duration::from_millis(1));
     let diary = diary.clone();
     let length = scope("measured", || {
         step("length").input("one", one).run_async(move |one| {
@@ -112,6 +118,11 @@ fn talk(names: Step<Vec<String>>, diary: &Diary) -> Step<String> {
         })
         .max_rounds(3)
         .approved();
+    let filed = review("file_it", one).decide(
+        |text| agent("shelve").input("text", text).prompt("Shelve it.").text(),
+        |text, reason| join((text, reason)).map(|(text, reason)| format!("{text}: {reason}")),
+    );
+    let kept = review("keep_it", filed).decision();
     let size = branch("size", join((length, many)))
         .when("small", |(length, _)| *length < 3, |_| value("small".to_owned()))
         .when(
@@ -131,9 +142,11 @@ fn talk(names: Step<Vec<String>>, diary: &Diary) -> Step<String> {
     agent("last")
         .input("approved", approved)
         .input("bounded", bounded)
+        .input("kept", kept)
         .prompt("Say the last word.")
         .effect(Pure)
         .after(size)
+        .after(later)
         .text()
 }
 
@@ -191,7 +204,7 @@ pub(crate) async fn to_the_end(executor: &Executor, diary: &Diary) -> Result<Vec
     let mut watch = executor.watch();
     let mut run = executor.start(&plan, input()).id("r").await.map_err(failed)?;
     loop {
-        match diary.watching(&mut watch, run.outcome()).await.map_err(failed)? {
+        match diary.watching(&mut watch, run.settled()).await.map_err(failed)? {
             Outcome::Completed(done) => {
                 diary.note(Entry::Completed);
                 return Ok(done.value);
@@ -213,7 +226,7 @@ async fn settle(executor: &Executor, need: &Need, diary: &Diary) -> Result<(), S
         NeedKind::Review { .. } => {
             let given = executor.answer(&run_id(), need, &answer(&need.path)).key(&need.path).await;
             let seq = given.map_err(|error| format!("{}: {error}", need.path))?;
-            diary.note(Entry::Thanked(need.clone(), seq));
+            diary.note(Entry::Thanked(Box::new(need.clone()), seq));
             Ok(())
         }
         NeedKind::InDoubt { .. } => {
@@ -231,7 +244,8 @@ pub(crate) fn answer(path: &str) -> serde_json::Value {
         "many" => json!(["<look[narrow]>", "<look[wide]>"]),
         "count" => json!(1),
         "approve[1]" => json!({ "decision": "request_changes", "feedback": "Bolder." }),
-        "approve[2]" => json!({ "decision": "approve" }),
+        "approve[2]" | "keep_it[1]" => json!({ "decision": "approve" }),
+        "file_it[1]" => json!({ "decision": "reject", "reason": "Not yet." }),
         other => panic!("nobody expected to be asked {other}"),
     }
 }

@@ -6,7 +6,11 @@ pub(crate) mod diary;
 pub(crate) mod every_primitive;
 
 use hermes_workflows::{
-    executor::DriveError,
+    core::{
+        ids::Seq,
+        journal::{Event, Record},
+    },
+    executor::{Clock, DriveError, ledger::Append},
     prelude::*,
     runners::{FnRunner, Scripted},
 };
@@ -46,6 +50,11 @@ impl Store {
     /// An executor over the file, with this runner.
     pub(crate) fn executor(&self, runner: impl Runner + 'static) -> Executor {
         Executor::builder().ledger(self.open()).runner(runner).build()
+    }
+
+    /// An executor over the file, with this runner, by this clock.
+    pub(crate) fn executor_by(&self, clock: &Clock, runner: impl Runner + 'static) -> Executor {
+        Executor::builder().ledger(self.open()).runner(runner).clock(clock.clone()).build()
     }
 
     /// An executor over the file that may call nobody.
@@ -181,6 +190,52 @@ pub(crate) async fn request_changes(executor: &Executor, path: &str, feedback: &
 pub(crate) async fn answer(executor: &Executor, path: &str, answer: &serde_json::Value) {
     let need = executor.question(&run_id(), path).unwrap();
     executor.answer(&run_id(), &need, answer).await.unwrap();
+}
+
+/// The records of the run `r`, from its beginning.
+pub(crate) fn records(ledger: &Ledger) -> Vec<Record> {
+    let Some(run) = ledger.find(&run_id()).unwrap() else { return Vec::new() };
+    (1..=ledger.records(run).unwrap()).map(|seq| ledger.record(run, Seq(seq)).unwrap()).collect()
+}
+
+/// What the records of the run `r` are, in a word each, from its beginning.
+pub(crate) fn kinds(ledger: &Ledger) -> Vec<String> {
+    records(ledger).iter().map(|record| format!("{:?}", record.header.kind)).collect()
+}
+
+/// For each record of the run `r`, a ledger with those up to it: what a crash right after it leaves.
+pub(crate) fn after_each_record(ledger: &Ledger) -> impl Iterator<Item = Ledger> {
+    let (records, from) = (records(ledger), ledger.clone());
+    (1..=records.len()).map(move |count| {
+        let mut blobs = Vec::new();
+        for record in &records {
+            if let Ok(Event::Asked(asked)) = record.event() {
+                let shown = asked.shown.iter().map(|(_, blob)| blob).chain(&asked.choices);
+                let all = shown.chain([&asked.schema]);
+                blobs.extend(all.map(|blob| from.blob(blob).unwrap().unwrap()));
+            }
+        }
+        let left = Ledger::in_memory().unwrap();
+        for (index, record) in records[..count].iter().enumerate() {
+            let append = Append {
+                records: vec![record.clone()],
+                blobs: std::mem::take(&mut blobs),
+                now: record.header.time,
+            };
+            if index == 0 {
+                left.create(&run_id(), append).unwrap();
+            } else {
+                let run = left.find(&run_id()).unwrap().unwrap();
+                left.commit(run, append).unwrap();
+            }
+        }
+        left
+    })
+}
+
+/// The moment so many seconds after a beginning of time.
+pub(crate) fn second(seconds: u64) -> Timestamp {
+    Timestamp::from_millis(1_000_000).after(Duration::from_secs(seconds))
 }
 
 /// Makes the same decision about every need of the run that is not a question.

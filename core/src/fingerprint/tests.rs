@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     effect::Isolation,
-    request::{AgentRequest, AskRequest, CommandForm, CommandRequest, FileInput, Input, OutputForm, StepRequest, TemplateUse, Variable},
+    request::{
+        AgentRequest, AskRequest, CommandForm, CommandRequest, FileInput, Input, OutputForm, StepRequest,
+        TemplateUse, Variable, WaitRequest,
+    },
 };
 
 fn digest(text: &str) -> Digest {
@@ -354,4 +357,14 @@ fn crashes_keep_the_idempotency_key_and_causes_change_it() {
     ] {
         assert_ne!(key, other);
     }
+}
+
+#[test]
+fn a_wait_counts_nothing_but_that_it_is_one() {
+    let wait = Request::Wait(WaitRequest {});
+    assert_eq!(fingerprint(&wait), fingerprint(&Request::Wait(WaitRequest::default())));
+    assert_eq!(serde_json::to_string(&wait).unwrap(), "{\"kind\":\"wait\"}");
+    let changed = difference(&Request::Step(step()), &wait);
+    assert!(changed.iter().any(|changed| changed.field == Field::Kind), "{changed:?}");
+    assert_ne!(fingerprint(&Request::Step(step())), fingerprint(&wait));
 }

@@ -5,6 +5,7 @@ use crate::{
     ids::{Address, Seq, StepNo},
     journal::{CauseKind, Event, Frozen, FrozenKeys, Header, Kind, Named, Record},
     path::StepPath,
+    timestamp::Timestamp,
 };
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -31,7 +32,6 @@ impl RunState {
             // The frequent ones need only their header.
             Kind::Started => return self.started(seq, header),
             Kind::Succeeded => return self.outcome(seq, header, CellStatus::Succeeded, false),
-            Kind::Asked => return self.asked(seq, header),
             _ => {}
         }
         match record.event()? {
@@ -67,6 +67,8 @@ impl RunState {
                 cell.status = CellStatus::Interrupted;
                 cell.lost += 1;
             }
+            Event::Asked(asked) => self.asked(seq, header, asked.expires.map(|expiry| expiry.at))?,
+            Event::Timed(timed) => self.timed(seq, header, timed.until)?,
             Event::Answered(answered) => {
                 let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
                 if cell.status != CellStatus::Asked || cell.request != answered.question {
@@ -76,9 +78,23 @@ impl RunState {
                 cell.output = header.output;
                 cell.outcome = seq;
             }
+            Event::Expired(expired) => {
+                let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
+                if cell.status != CellStatus::Asked || cell.request != expired.question {
+                    return Err(illegal("the question it closes is not open there"));
+                }
+                cell.status =
+                    if expired.value.is_some() { CellStatus::Answered } else { CellStatus::Expired };
+                cell.output = header.output;
+                cell.outcome = seq;
+            }
             Event::Superseded(closed) => {
                 let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
                 if cell.status != CellStatus::Asked || cell.request != closed.question {
+                    if closed.suspended {
+                        // Answered, or expired, at the same moment: there is nothing to rest.
+                        return Ok(());
+                    }
                     return Err(illegal("the question it closes is not open there"));
                 }
                 if closed.suspended {
@@ -109,7 +125,8 @@ impl RunState {
                 self.dropped.insert(header.at.step);
             }
             Event::Ended(_) => self.ended = Some(seq),
-            Event::Started(_) | Event::Succeeded(_) | Event::Asked(_) => {}
+            // Whom a question is for stands with the needs.
+            Event::Started(_) | Event::Succeeded(_) | Event::Reassigned(_) => {}
         }
         Ok(())
     }
@@ -202,7 +219,7 @@ impl RunState {
         if !fresh && cell.status == CellStatus::Succeeded && !caused {
             return Err(IllegalEvent::new(seq, header.kind, "it is finished, and no cause is open"));
         }
-        if fresh || cell.status != CellStatus::Started {
+        if fresh || !matches!(cell.status, CellStatus::Started | CellStatus::Timed) {
             // A local step: one record is both request and outcome.
             cell.request = seq;
             cell.accepted.clear();
@@ -218,7 +235,7 @@ impl RunState {
         Ok(())
     }
 
-    fn asked(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
+    fn asked(&mut self, seq: Seq, header: &Header, expires: Option<Timestamp>) -> Result<(), IllegalEvent> {
         let (cell, fresh) = self.entry(seq, header, CellStatus::Asked)?;
         if !fresh && cell.status == CellStatus::Asked {
             return Err(IllegalEvent::new(seq, header.kind, "a question is open there"));
@@ -231,6 +248,24 @@ impl RunState {
         cell.accepted.clear();
         cell.rerun = false;
         cell.suspended = false;
+        cell.instant = expires;
+        Ok(())
+    }
+
+    fn timed(&mut self, seq: Seq, header: &Header, until: Timestamp) -> Result<(), IllegalEvent> {
+        let caused = !self.causes.is_empty();
+        let (cell, fresh) = self.entry(seq, header, CellStatus::Timed)?;
+        if !fresh && cell.status == CellStatus::Succeeded && !caused {
+            return Err(IllegalEvent::new(seq, header.kind, "it is finished, and no cause is open"));
+        }
+        cell.status = CellStatus::Timed;
+        cell.fingerprint = header.fingerprint;
+        cell.generation = header.generation;
+        cell.request = seq;
+        cell.outcome = seq;
+        cell.accepted.clear();
+        cell.rerun = false;
+        cell.instant = Some(until);
         Ok(())
     }
 
@@ -238,9 +273,14 @@ impl RunState {
         self.causes.insert(seq);
         self.ended = None;
         if *kind == CauseKind::Retry {
+            let open = self.summary.needs();
             for cell in self.scopes.iter_mut().flat_map(|scope| scope.cells.values_mut()) {
                 cell.suspended = false;
-                if matches!(cell.status, CellStatus::Failed | CellStatus::Interrupted) {
+                if cell.status == CellStatus::Asked && !open.contains_key(&(cell.request, 0)) {
+                    // It rested past its time.
+                    cell.status = CellStatus::Superseded;
+                }
+                if matches!(cell.status, CellStatus::Failed | CellStatus::Interrupted | CellStatus::Expired) {
                     cell.cause = Some(seq);
                     cell.rerun = true;
                 }

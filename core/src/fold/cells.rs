@@ -1,6 +1,6 @@
 //! What the journal says about one concrete step.
 
-use crate::{digest::Digest, ids::Seq};
+use crate::{digest::Digest, ids::Seq, timestamp::Timestamp};
 
 /// Where a concrete step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,12 @@ pub enum CellStatus {
     Asked,
     /// Its question was answered.
     Answered,
-    /// Its question was closed because it changed.
+    /// Its question expired, and has no value.
+    Expired,
+    /// Its question was closed: it changed, or its time was over when it could be answered again.
     Superseded,
+    /// It waits for its instant.
+    Timed,
     /// A decision was made: an arm, or a loop's flow.
     Decided,
 }
@@ -52,6 +56,8 @@ pub struct Cell {
     pub may_have_acted: bool,
     /// Whether its open question rests because its frame failed.
     pub suspended: bool,
+    /// When its wait is over, or its question expires.
+    pub instant: Option<Timestamp>,
 }
 
 impl Cell {
@@ -70,12 +76,16 @@ impl Cell {
             rerun: false,
             may_have_acted: false,
             suspended: false,
+            instant: None,
         }
     }
 
     /// Whether an outcome is recorded that stands until a journaled decision changes it.
     pub fn finished(&self) -> bool {
-        matches!(self.status, CellStatus::Succeeded | CellStatus::Failed | CellStatus::Answered)
+        matches!(
+            self.status,
+            CellStatus::Succeeded | CellStatus::Failed | CellStatus::Answered | CellStatus::Expired
+        )
     }
 
     /// Whether `fingerprint` counts as the request this cell answers.

@@ -6,6 +6,7 @@ use crate::{
     ids::{RunId, Seq},
     journal::{Asked, CauseKind, EndKind, Event, Group, Kind, Record},
     people::{Need, NeedKind},
+    timestamp::Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,6 +75,12 @@ impl Summary {
         &self.needs
     }
 
+    /// The open questions whose time is over at `now`, oldest first: whoever writes next records that first.
+    pub fn lapsed(&self, now: Timestamp) -> Vec<Seq> {
+        let lapsed = self.needs.iter().filter(|(_, need)| is_over(need, now));
+        lapsed.map(|((seq, _), _)| *seq).collect()
+    }
+
     /// Takes in one more record.
     ///
     /// # Errors
@@ -120,7 +127,9 @@ impl Summary {
             | Kind::Parked
             | Kind::DecisionMade
             | Kind::Caused
-            | Kind::Ended => self.people(seq, record)?,
+            | Kind::Ended
+            | Kind::Expired
+            | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }
         if let Some(head) = self.head.as_mut() {
@@ -144,12 +153,27 @@ impl Summary {
                 }
                 head.succeeded += 1;
             }
+            Event::Expired(expired) => {
+                if self.needs.remove(&(expired.question, 0)).is_none() {
+                    return Err(illegal("the question it closes is not open"));
+                }
+                *(if expired.value.is_some() { &mut head.succeeded } else { &mut head.failed }) += 1;
+            }
+            Event::Reassigned(reassigned) => {
+                let need = self.needs.get_mut(&(reassigned.question, 0));
+                // Where there is none, it was answered, or expired, at the same moment.
+                if let Some(NeedKind::Review { assignee, .. }) = need.map(|need| &mut need.kind) {
+                    *assignee = reassigned.assignee;
+                }
+            }
             Event::Superseded(closed) => match self.needs.remove(&(closed.question, 0)) {
                 Some(need) if closed.suspended => {
                     self.suspended.insert((closed.question, 0), need);
                 }
                 Some(_) => {}
                 None if self.suspended.remove(&(closed.question, 0)).is_some() => {}
+                // Answered, or expired, at the same moment: there is nothing to rest.
+                None if closed.suspended => {}
                 None => return Err(illegal("the question it closes is not open")),
             },
             Event::Parked(parked) => {
@@ -171,6 +195,9 @@ impl Summary {
             }
             Event::Caused(caused) => {
                 if caused.kind == CauseKind::Retry {
+                    // What rested past its time is asked anew, with a time of its own.
+                    let now = Timestamp::from_millis(record.header.time);
+                    self.suspended.retain(|_, need| !is_over(need, now));
                     self.needs.append(&mut self.suspended);
                 }
                 self.ended = None;
@@ -192,6 +219,11 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+/// Whether a question takes no answer any more at `now`.
+fn is_over(need: &Need, now: Timestamp) -> bool {
+    matches!(need.kind, NeedKind::Review { expires: Some(expires), .. } if expires <= now)
 }
 
 /// What a decision about this need names; `None` for questions.
@@ -219,6 +251,8 @@ fn question(seq: Seq, record: &Record, asked: Asked) -> Need {
             choices: asked.choices,
             many: asked.many,
             shown: asked.shown,
+            assignee: asked.assignee,
+            expires: asked.expires.map(|expiry| expiry.at),
         },
     }
 }

@@ -6,11 +6,13 @@ use crate::{
     failure::{Failure, FailureClass},
     ids::{Address, Place, RunId, ScopeNo, StepNo},
     journal::{
-        Answered, Asked, CauseKind, Caused, CausesClosed, Decided, EndKind, Ended, Event, Failed, Frozen,
-        FrozenKeys, Named, Opened, Parked, RunStarted, Started, Succeeded,
+        Answered, Asked, CauseKind, Caused, CausesClosed, Decided, EndKind, Ended, Event, Expired, Expiry,
+        Failed, Frozen, FrozenKeys, Named, Opened, Parked, Reassigned, RunStarted, Started, Succeeded,
+        Superseded, Timed,
     },
-    people::Actor,
-    request::{Request, StepRequest},
+    people::{Actor, NeedKind},
+    request::{Request, StepRequest, WaitRequest},
+    timestamp::Timestamp,
 };
 use serde_json::value::RawValue;
 
@@ -109,6 +111,8 @@ fn asked() -> Event {
         choices: None,
         many: false,
         shown: vec![],
+        assignee: None,
+        expires: None,
     })
 }
 
@@ -259,4 +263,90 @@ fn time_never_goes_back() {
     journal.0[1].1.header.time = 10;
     journal.0[2].1.header.time = 9;
     assert!(journal.fold().unwrap_err().to_string().contains("time"));
+}
+
+fn asked_till(millis: i64) -> Event {
+    let Event::Asked(asked) = asked() else { unreachable!() };
+    let at = Timestamp::from_millis(millis);
+    Event::Asked(Asked { expires: Some(Expiry { at, value: None }), ..asked })
+}
+
+fn expired(question: Seq, value: Option<&str>) -> Event {
+    Event::Expired(Expired { question, value: value.map(raw) })
+}
+
+#[test]
+fn a_question_expires_once_and_takes_no_answer_then() {
+    for (value, status) in [(None, CellStatus::Expired), (Some("true"), CellStatus::Answered)] {
+        let mut journal = Journal::new();
+        journal.push(at(0, 0, 4), &Event::Opened(Opened { scope: ScopeNo(1) }));
+        let question = journal.push(at(1, 1, 4), &asked_till(7));
+        let summary = journal.fold().unwrap().summary;
+        assert!(summary.lapsed(Timestamp::from_millis(6)).is_empty());
+        assert_eq!(summary.lapsed(Timestamp::from_millis(7)), [question]);
+        journal.push(at(1, 1, 4), &expired(question, value));
+        let state = journal.fold().unwrap();
+        let cell = state.cell(at(1, 1, 4)).unwrap();
+        assert_eq!((cell.status, cell.finished()), (status, true));
+        let head = state.summary.head().unwrap();
+        assert_eq!((head.needs, head.succeeded + head.failed), (0, 1));
+        assert!(journal.refused(at(1, 1, 4), &expired(question, value)).contains("not open"));
+    }
+}
+
+#[test]
+fn an_expired_question_is_asked_anew_after_retry_and_so_is_one_that_rested_past_its_time() {
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 4), &Event::Opened(Opened { scope: ScopeNo(1) }));
+    let first = journal.push(at(1, 1, 4), &asked_till(7));
+    let rests = journal.push(at(1, 2, 4), &asked_till(50));
+    let goes_on = journal.push(at(1, 3, 4), &asked_till(500));
+    journal.push(at(1, 1, 4), &expired(first, None));
+    for (ordinal, question) in [(2, rests), (3, goes_on)] {
+        let why = String::new();
+        journal.push(at(1, ordinal, 4), &Event::Superseded(Superseded { question, suspended: true, why }));
+    }
+    journal.push(at(0, 0, 0), &caused(CauseKind::Retry));
+    journal.0.last_mut().unwrap().1.header.time = 100;
+    let state = journal.fold().unwrap();
+    assert!(state.cell(at(1, 1, 4)).unwrap().rerun);
+    let status = |ordinal| state.cell(at(1, ordinal, 4)).unwrap().status;
+    assert_eq!((status(2), status(3)), (CellStatus::Superseded, CellStatus::Asked));
+    assert_eq!(state.summary.needs().keys().map(|(seq, _)| *seq).collect::<Vec<_>>(), [goes_on]);
+}
+
+#[test]
+fn whom_a_question_is_for_changes_while_it_is_open() {
+    let to = |question, who: &str| Event::Reassigned(Reassigned { question, assignee: Some(who.to_owned()) });
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 4), &Event::Opened(Opened { scope: ScopeNo(1) }));
+    let question = journal.push(at(1, 1, 4), &asked());
+    journal.push(at(1, 1, 4), &to(question, "ada"));
+    let state = journal.fold().unwrap();
+    let need = &state.summary.needs()[&(question, 0)];
+    assert!(matches!(&need.kind, NeedKind::Review { assignee: Some(who), .. } if who == "ada"));
+    // Answered at the same moment: nobody has it any more.
+    journal.push(at(1, 1, 4), &expired(question, None));
+    journal.push(at(1, 1, 4), &to(question, "bob"));
+    assert!(journal.fold().unwrap().summary.needs().is_empty());
+}
+
+#[test]
+fn a_wait_keeps_its_moment_till_it_is_over_and_is_over_once() {
+    let timed = |until| {
+        let request = Request::Wait(WaitRequest {});
+        Event::Timed(Timed { request, until: Timestamp::from_millis(until) })
+    };
+    let mut journal = Journal::new();
+    let begun = journal.push(at(0, 0, 1), &timed(7));
+    let state = journal.fold().unwrap();
+    let cell = state.cell(at(0, 0, 1)).unwrap();
+    assert_eq!((cell.status, cell.instant), (CellStatus::Timed, Some(Timestamp::from_millis(7))));
+    assert!(!cell.finished());
+    let over = journal
+        .push(at(0, 0, 1), &Event::Succeeded(Succeeded { output: raw("1"), request: None, receipt: None }));
+    let state = journal.fold().unwrap();
+    let cell = state.cell(at(0, 0, 1)).unwrap();
+    assert_eq!((cell.status, cell.request, cell.outcome), (CellStatus::Succeeded, begun, over));
+    assert!(journal.refused(at(0, 0, 1), &timed(9)).contains("no cause is open"));
 }

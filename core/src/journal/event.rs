@@ -9,6 +9,7 @@ use crate::{
     people::{Actor, Decision},
     receipt::Receipt,
     request::Request,
+    timestamp::Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -54,6 +55,12 @@ pub enum Event {
     Dropped(Dropped),
     /// See [`Ended`].
     Ended(Ended),
+    /// See [`Timed`].
+    Timed(Timed),
+    /// See [`Expired`].
+    Expired(Expired),
+    /// See [`Reassigned`].
+    Reassigned(Reassigned),
 }
 
 /// A run began. Its input's digest is the header's output digest.
@@ -212,6 +219,52 @@ pub struct Asked {
     pub many: bool,
     /// What the person is shown: names, and the blobs that hold the values.
     pub shown: Vec<(String, Digest)>,
+    /// Whom it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// When it expires, and what then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Expiry>,
+}
+
+/// When a question expires, and what then: fixed when it opens, so that whoever writes next can record it, also without
+/// the plan.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Expiry {
+    /// From when on it takes no answer.
+    pub at: Timestamp,
+    /// The value it then has, as stored JSON; without one it fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Box<RawValue>>,
+}
+
+/// A wait began: its instant is fixed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Timed {
+    /// What it depends on.
+    pub request: Request,
+    /// When it is over.
+    pub until: Timestamp,
+}
+
+/// A question expired. The header's fingerprint is that of the question, its output digest that of the value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Expired {
+    /// The record that opened the question.
+    pub question: Seq,
+    /// The value it has now, as stored JSON; without one it has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Box<RawValue>>,
+}
+
+/// An open question was given to somebody else.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reassigned {
+    /// The record that opened the question.
+    pub question: Seq,
+    /// Whom it is for now; `None` for anybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
 }
 
 /// A question was answered. The header's fingerprint is that of the question, its output digest that of the answer.

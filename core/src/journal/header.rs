@@ -87,6 +87,12 @@ kinds! {
     Dropped = 18,
     /// The run ended.
     Ended = 19,
+    /// A wait began: its instant is fixed.
+    Timed = 20,
+    /// A question expired.
+    Expired = 21,
+    /// An open question was given to somebody else.
+    Reassigned = 22,
 }
 
 /// The header of a record.

@@ -70,6 +70,9 @@ impl Event {
             Self::Accepted(_) => Kind::Accepted,
             Self::Dropped(_) => Kind::Dropped,
             Self::Ended(_) => Kind::Ended,
+            Self::Timed(_) => Kind::Timed,
+            Self::Expired(_) => Kind::Expired,
+            Self::Reassigned(_) => Kind::Reassigned,
         }
     }
 
@@ -94,6 +97,9 @@ impl Event {
             Self::Accepted(body) => json(body),
             Self::Dropped(body) => json(body),
             Self::Ended(body) => json(body),
+            Self::Timed(body) => json(body),
+            Self::Expired(body) => json(body),
+            Self::Reassigned(body) => json(body),
         }
     }
 }
@@ -148,6 +154,9 @@ impl Record {
             Kind::Accepted => Event::Accepted(self.read()?),
             Kind::Dropped => Event::Dropped(self.read()?),
             Kind::Ended => Event::Ended(self.read()?),
+            Kind::Timed => Event::Timed(self.read()?),
+            Kind::Expired => Event::Expired(self.read()?),
+            Kind::Reassigned => Event::Reassigned(self.read()?),
         })
     }
 

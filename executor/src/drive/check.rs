@@ -3,6 +3,7 @@
 
 use crate::{
     error::DriveError,
+    ledger::Append,
     program::Program,
     services::Services,
     sweep::sweep_all,
@@ -39,6 +40,8 @@ pub(super) fn check(
     let program = Arc::new(Program::new(graph, templates));
     let mut swept = false;
     loop {
+        let now = services.clock.now();
+        ledger.lapse(run, now)?;
         let state = ledger.state(run)?;
         fits(&state, &program.graph, id)?;
         if !swept {
@@ -56,7 +59,7 @@ pub(super) fn check(
         if let Some(why) = walk.broken() {
             return Err(DriveError::Broken(why.to_owned()));
         }
-        let append = |records| ledger.commit(run, services.append(records));
+        let append = |records| ledger.commit(run, Append { records, blobs: Vec::new(), now });
         if !walk.state().decisions.is_empty() {
             let mut records = walk.apply_decisions();
             records.push(parked(Vec::new()));
@@ -162,7 +165,7 @@ pub(super) fn outcome(
     walk: &Walk,
 ) -> Result<RawOutcome, DriveError> {
     let records = services.ledger.records(run)?;
-    Ok(RawOutcome { ending, counts: walk.counts(), records })
+    Ok(RawOutcome { ending, counts: walk.counts(), until: walk.next_instant(), records })
 }
 
 /// What an ended run ended with: nothing is dispatched for it until it is retried.

@@ -3,7 +3,7 @@
 
 use crate::{
     error::DriveError,
-    ledger::LedgerError,
+    ledger::{Append, Lapsed, LedgerError},
     services::Services,
     walk::{At, CallEnd, ROOT, Then, Walk},
     watch::RunEvent,
@@ -20,7 +20,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
 };
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -37,6 +37,8 @@ const UNCOMMITTED: usize = 1024;
 pub(crate) enum Control {
     /// A question was answered, durably.
     Answered { question: Seq, seq: Seq, answer: Digest },
+    /// A question expired, durably.
+    Lapsed(Lapsed),
     /// A decision was made, durably: the run is to be looked at anew.
     Decided,
     /// Cancel the run, and say when it is done.
@@ -57,6 +59,8 @@ pub(crate) struct Drive {
     /// The digest of the input that was given with `start`.
     pub(crate) input: Option<Digest>,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
+    /// Whoever listens to it wants the run driven also while only time can move it.
+    pub(crate) stay: Arc<watch::Sender<()>>,
 }
 
 pub(super) struct Driver {
@@ -68,6 +72,7 @@ pub(super) struct Driver {
     pub(super) messages: mpsc::UnboundedSender<Message>,
     inbox: mpsc::UnboundedReceiver<Message>,
     control: mpsc::UnboundedReceiver<Control>,
+    stay: Arc<watch::Sender<()>>,
     /// What follows from appends that are not durable yet, in order.
     pending: VecDeque<Vec<(Then, Option<RunEvent>)>>,
     pending_rows: usize,
@@ -81,7 +86,7 @@ pub(super) struct Driver {
 
 /// Drives a run until it ends, or until nothing but a person can move it.
 pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
-    let Drive { services, id, run, graph, input, mut control } = drive;
+    let Drive { services, id, run, graph, input, mut control, stay } = drive;
     loop {
         let checked = {
             let (services, id, graph) = (Arc::clone(&services), id.clone(), Arc::clone(&graph));
@@ -102,6 +107,7 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
             messages,
             inbox,
             control,
+            stay: Arc::clone(&stay),
             pending: VecDeque::new(),
             pending_rows: 0,
             permits: BTreeMap::new(),
@@ -115,6 +121,13 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
             Went::Anew(back) => control = back,
         }
     }
+}
+
+/// What comes of a run in which nothing moves at this moment.
+enum Settled {
+    Ends(Ending),
+    GoesOn,
+    WaitsForTime,
 }
 
 enum Went {
@@ -135,6 +148,7 @@ impl Driver {
     async fn go(mut self) -> Result<Went, DriveError> {
         self.walk.go();
         loop {
+            self.tick()?;
             self.walk.turn();
             if let Some(why) = self.walk.broken() {
                 return Err(DriveError::Broken(why.to_owned()));
@@ -147,22 +161,36 @@ impl Driver {
             }
             if self.idle() {
                 match self.settle()? {
-                    Some(ending) => {
+                    Settled::Ends(ending) => {
                         for done in self.cancel_done.drain(..) {
                             // Whoever asked has stopped waiting: the cancellation holds all the same.
                             let _ = done.send(());
                         }
                         return Ok(Went::Ended(outcome(&self.services, self.run, ending, &self.walk)?));
                     }
-                    None if self.anew => {
+                    Settled::GoesOn if self.anew => {
                         let (_, closed) = mpsc::unbounded_channel();
                         return Ok(Went::Anew(std::mem::replace(&mut self.control, closed)));
                     }
-                    None => continue,
+                    Settled::GoesOn => continue,
+                    Settled::WaitsForTime => {}
                 }
             }
             self.wait().await?;
         }
+    }
+
+    /// Takes in how late it is: waits are over, and the time of questions.
+    fn tick(&mut self) -> Result<(), DriveError> {
+        let now = self.services.clock.now();
+        self.walk.tick(now);
+        if self.walk.lapses() {
+            for Lapsed { question, seq, value } in self.services.ledger.lapse(self.run, now)? {
+                self.walk.closed(question, seq, value);
+            }
+            self.walk.lapsed();
+        }
+        Ok(())
     }
 
     /// Whether nothing runs, nothing is being written and nothing can be dispatched.
@@ -212,7 +240,7 @@ impl Driver {
             return Ok(false);
         }
         let watched = self.services.watched();
-        let mut append = self.services.append(Vec::with_capacity(emits.len()));
+        let mut append = self.append(Vec::with_capacity(emits.len()));
         let mut thens = Vec::with_capacity(emits.len());
         for emit in emits {
             let event = watched.then(|| self.event(&emit.record, &emit.then));
@@ -235,6 +263,11 @@ impl Driver {
             let _ = messages.send(Message::Durable(result));
         });
         Ok(false)
+    }
+
+    /// Records at the time the walk knows of: what has expired by then is recorded already.
+    fn append(&self, records: Vec<Record>) -> Append {
+        Append { records, blobs: Vec::new(), now: self.walk.time() }
     }
 
     /// Whether a call under way has not begun: its `Started` is only now being written.
@@ -269,6 +302,14 @@ impl Driver {
     async fn wait(&mut self) -> Result<(), DriveError> {
         let wants = !self.halted() && self.walk.wants_dispatch() && self.pending_rows < UNCOMMITTED;
         let permits = Arc::clone(&self.services.permits);
+        let (clock, next) = (self.services.clock.clone(), self.walk.next_instant());
+        let time = async {
+            match next {
+                Some(next) => clock.reaches(next).await,
+                None => std::future::pending().await,
+            }
+        };
+        let (stay, stays) = (Arc::clone(&self.stay), self.stays());
         tokio::select! {
             Some(message) = self.inbox.recv() => {
                 self.take(message)?;
@@ -280,6 +321,9 @@ impl Driver {
             Ok(permit) = permits.acquire_owned(), if wants => {
                 self.dispatch_one(permit);
             }
+            () = time => {}
+            // Whoever wanted to wait for the time no longer does.
+            () = stay.closed(), if stays => {}
         }
         Ok(())
     }
@@ -307,7 +351,8 @@ impl Driver {
 
     fn obey(&mut self, control: Control) {
         match control {
-            Control::Answered { question, seq, answer } => self.walk.answered(question, seq, answer),
+            Control::Answered { question, seq, answer } => self.walk.closed(question, seq, Some(answer)),
+            Control::Lapsed(Lapsed { question, seq, value }) => self.walk.closed(question, seq, value),
             Control::Decided => self.anew = true,
             Control::Cancel { by, done } => {
                 self.cancelled.get_or_insert(by);
@@ -319,32 +364,40 @@ impl Driver {
         }
     }
 
-    /// Nothing moves any more: writes down why, and says how the drive ends. `None` when there is more to do.
-    fn settle(&mut self) -> Result<Option<Ending>, DriveError> {
+    /// Whether somebody wants the run driven also while only time can move it.
+    fn stays(&self) -> bool {
+        self.stay.receiver_count() > 0
+    }
+
+    /// Nothing moves any more: writes down why, and says how the drive ends.
+    fn settle(&mut self) -> Result<Settled, DriveError> {
         if let Some(by) = self.cancelled.clone() {
             self.close(EndKind::Cancelled { by: by.clone() }, Digest::ZERO)?;
-            return Ok(Some(Ending::Cancelled(by)));
+            return Ok(Settled::Ends(Ending::Cancelled(by)));
         }
         while let Ok(control) = self.control.try_recv() {
             self.obey(control);
         }
         self.walk.turn();
         if self.cancelled.is_some() || !self.walk.nothing_asked() || !self.idle() {
-            return Ok(None);
+            return Ok(Settled::GoesOn);
         }
         if self.anew {
-            return Ok(None);
+            return Ok(Settled::GoesOn);
         }
         match self.walk.end().cloned() {
             Some(Ok((value, _))) => {
                 let end = EndKind::Completed { failed: self.walk.counts().failed };
                 self.close(end, value.digest())?;
-                Ok(Some(Ending::Completed(value)))
+                Ok(Settled::Ends(Ending::Completed(value)))
             }
             Some(Err(fault)) if !self.walk.undecided() => {
                 let failure = Failure::clone(&fault.failure);
                 self.close(EndKind::Failed { failure: failure.clone() }, Digest::ZERO)?;
-                Ok(Some(Ending::Failed(failure)))
+                Ok(Settled::Ends(Ending::Failed(failure)))
+            }
+            _ if !self.walk.undecided() && self.stays() && self.walk.next_instant().is_some() => {
+                Ok(Settled::WaitsForTime)
             }
             _ => {
                 let mut records = self.causes_closed();
@@ -354,15 +407,15 @@ impl Driver {
                         records.push(parked(groups));
                     }
                     Ending::Parked
-                } else if self.walk.open_questions() {
+                } else if self.walk.open_questions() || self.walk.open_waits() {
                     Ending::Waiting
                 } else {
                     return Err(DriveError::Stuck);
                 };
                 if !records.is_empty() {
-                    self.services.ledger.commit(self.run, self.services.append(records))?;
+                    self.services.ledger.commit(self.run, self.append(records))?;
                 }
-                Ok(Some(ending))
+                Ok(Settled::Ends(ending))
             }
         }
     }
@@ -387,7 +440,7 @@ impl Driver {
             .watched()
             .then(|| RunEvent::new(&self.id, &self.walk, &records[records.len() - 1], &Then::Nothing));
         let count = records.len() as u64;
-        let first = self.services.ledger.commit(self.run, self.services.append(records))?;
+        let first = self.services.ledger.commit(self.run, self.append(records))?;
         if let Some(event) = event {
             self.services.tell(event.at(Seq(first.0 + count - 1)));
         }

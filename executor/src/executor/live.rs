@@ -3,7 +3,7 @@
 use crate::{
     drive::{Control, Drive, Published, drive},
     error::DriveError,
-    ledger::Driven,
+    ledger::{Driven, Lapsed},
     services::Services,
 };
 use hermes_core::{
@@ -23,11 +23,32 @@ pub(super) struct Shared {
     live: Mutex<BTreeMap<RunId, Live>>,
 }
 
+/// Whether a drive goes on while only time can move the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stays {
+    No,
+    Yes,
+}
+
+impl Stays {
+    fn listen(self, stay: &watch::Sender<()>) -> Option<watch::Receiver<()>> {
+        (self == Self::Yes).then(|| stay.subscribe())
+    }
+}
+
+/// A drive that is on.
+pub(super) struct Joined {
+    pub(super) published: watch::Receiver<Published>,
+    /// Keeps the drive going while only time can move the run.
+    pub(super) stay: Option<watch::Receiver<()>>,
+}
+
 /// A run that is being driven in this process.
 struct Live {
     graph: Arc<Graph>,
     control: mpsc::UnboundedSender<Control>,
     published: watch::Receiver<Published>,
+    stay: Arc<watch::Sender<()>>,
     /// Tells this drive from a later one of the same run.
     number: u64,
 }
@@ -46,14 +67,16 @@ impl Shared {
         self.live().contains_key(id)
     }
 
-    /// Drives a run in a task of its own, or joins the drive that is on already.
+    /// Drives a run in a task of its own, or joins the drive that is on already. While what `stays` gives is kept, the drive
+    /// goes on also while only time can move the run.
     pub(super) fn drive(
         shared: &Arc<Self>,
         id: &RunId,
         run: RunNo,
         graph: &Arc<Graph>,
         input: Option<Digest>,
-    ) -> Result<watch::Receiver<Published>, DriveError> {
+        stays: Stays,
+    ) -> Result<Joined, DriveError> {
         shared.services.can_run(graph)?;
         let mut live = shared.live();
         let same_name = |other: &Live| other.graph.name() == graph.name() && !same_plan(&other.graph, graph);
@@ -61,7 +84,7 @@ impl Shared {
             return Err(DriveError::SamePlanName { name: graph.name().to_owned() });
         }
         if let Some(other) = live.get(id) {
-            return Ok(other.published.clone());
+            return Ok(Joined { published: other.published.clone(), stay: stays.listen(&other.stay) });
         }
         let Some(driven) = shared.services.ledger.take(run) else {
             return Err(DriveError::Elsewhere(id.clone()));
@@ -69,7 +92,9 @@ impl Shared {
         let (control, inbox) = mpsc::unbounded_channel();
         let (publish, published) = watch::channel(None);
         let number = shared.services.next_number();
-        let entry = Live { graph: Arc::clone(graph), control, published: published.clone(), number };
+        let stay = Arc::new(watch::channel(()).0);
+        let joined = Joined { published: published.clone(), stay: stays.listen(&stay) };
+        let entry = Live { graph: Arc::clone(graph), control, published, stay: Arc::clone(&stay), number };
         live.insert(id.clone(), entry);
         drop(live);
         let job = Drive {
@@ -79,6 +104,7 @@ impl Shared {
             graph: Arc::clone(graph),
             input,
             control: inbox,
+            stay,
         };
         // Leaving the list is a drop, so that it also happens when the task is cut off with its runtime, even before it has
         // begun.
@@ -88,13 +114,27 @@ impl Shared {
             drop(guard);
             publish.send_replace(Some(result));
         });
-        Ok(published)
+        Ok(joined)
+    }
+
+    /// Has the drive of a run that is on go on also while only time can move it, as long as this is kept.
+    pub(super) fn stay(&self, id: &RunId) -> Option<watch::Receiver<()>> {
+        self.live().get(id).map(|live| live.stay.subscribe())
     }
 
     /// Tells a live run of an answer.
     pub(super) fn tell_answer(&self, id: &RunId, question: Seq, seq: Seq, answer: Digest) {
         if let Some(live) = self.live().get(id) {
             let _ = live.control.send(Control::Answered { question, seq, answer });
+        }
+    }
+
+    /// Tells a live run of what has expired.
+    pub(super) fn tell_lapsed(&self, id: &RunId, lapsed: &[Lapsed]) {
+        if let Some(live) = self.live().get(id) {
+            for lapsed in lapsed {
+                let _ = live.control.send(Control::Lapsed(*lapsed));
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use hermes_core::{
     digest::Digest,
     fold::{CellStatus, RunStatus, Summary},
     ids::{Address, RunId, RunNo, Seq},
-    journal::{Answered, DecisionMade, EndKind, Ended, Event, Record},
+    journal::{Answered, DecisionMade, EndKind, Ended, Event, Kind, Record},
     people::{Actor, Decision, Need, NeedKind},
     schema::{Schema, Violation},
     value::Val,
@@ -119,11 +119,18 @@ impl Executor {
             return Err(AnswerError::NotAQuestion { path: need.path.clone() });
         }
         let state = self.shared.services.ledger.state(number)?;
-        let answered = state
+        let closed = |status| matches!(status, CellStatus::Answered | CellStatus::Expired);
+        let closed = state
             .cells()
-            .any(|(at, cell)| cell.status == CellStatus::Answered && state.path(at).to_string() == path);
-        if answered {
-            return Err(AnswerError::Late { path: path.to_owned() });
+            .find(|(at, cell)| closed(cell.status) && state.path(*at).to_string() == path)
+            .map(|(_, cell)| cell.outcome);
+        if let Some(by) = closed {
+            let record = self.shared.services.ledger.record(number, by)?;
+            let path = path.to_owned();
+            return Err(match record.header.kind {
+                Kind::Expired => AnswerError::Expired { path },
+                _ => AnswerError::Late { path },
+            });
         }
         if ended(&state.summary) {
             return Err(AnswerError::Ended { run: run.clone() });
@@ -201,14 +208,14 @@ impl Executor {
             }
             // Its drive ended at the same moment: what follows sees what it left.
         }
-        let clock = self.shared.services.clock.clone();
-        let result = self.shared.services.ledger.transact(number, |summary| {
+        let now = self.shared.services.clock.now();
+        let (_, result) = self.shared.services.ledger.transact_at(number, now, |summary| {
             if ended(summary) {
                 return Err(DecideError::Ended(run.clone()));
             }
             let event = Event::Ended(Ended { end: EndKind::Cancelled { by } });
             let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
-            Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now: clock.now() }, ()))
+            Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
         })?;
         result.map(|_| ())
     }
@@ -241,10 +248,15 @@ impl Answering {
         if let Err(violations) = schema.validate(&json) {
             return Err(AnswerError::Invalid { path, violations });
         }
-        if json.get("decision").is_some_and(|decision| decision == "request_changes")
-            && json.get("feedback").and_then(|text| text.as_str()).is_some_and(|text| text.trim().is_empty())
-        {
+        let blank = |decision: &str, words: &str| {
+            json.get("decision").is_some_and(|given| given == decision)
+                && json.get(words).and_then(|text| text.as_str()).is_some_and(|text| text.trim().is_empty())
+        };
+        if blank("request_changes", "feedback") {
             return Err(invalid("feedback must not be blank: say what should be different".to_owned()));
+        }
+        if blank("reject", "reason") {
+            return Err(invalid("the reason must not be blank: say why it is rejected".to_owned()));
         }
         if let Some(choices) = choices {
             let list = Val::from_json(self.executor.blob_json(choices)?);
@@ -261,7 +273,7 @@ impl Answering {
         });
         let record = Record::new(at, 0, *question, answer.digest(), &event);
         let now = services.clock.now();
-        let result = services.ledger.transact(run, |summary| {
+        let (lapsed, result) = services.ledger.transact_at(run, now, |summary| {
             let Some(open) = summary.needs().get(&(self.need.id, 0)) else {
                 return Err(if ended(summary) {
                     AnswerError::Ended { run: self.run.clone() }
@@ -275,6 +287,7 @@ impl Answering {
             }
             Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
         })?;
+        shared.tell_lapsed(&self.run, &lapsed);
         match result {
             Ok((seq, ())) => {
                 shared.tell_answer(&self.run, self.need.id, seq, answer.digest());
@@ -336,6 +349,7 @@ impl Answering {
                     Err(AnswerError::Conflicting { path })
                 }
             }
+            Ok(Event::Expired(_)) => Err(AnswerError::Expired { path }),
             _ => Err(refused),
         }
     }
@@ -377,13 +391,14 @@ impl Deciding {
         });
         let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
         let now = services.clock.now();
-        let result = services.ledger.transact(run, |summary| {
+        let (lapsed, result) = services.ledger.transact_at(run, now, |summary| {
             let open = summary.needs().values().any(|need| need.kind == self.need.kind);
             if !open {
                 return Err(DecideError::NotOpen { path: path.clone() });
             }
             Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
         })?;
+        shared.tell_lapsed(&self.run, &lapsed);
         result?;
         shared.tell_decision(&self.run);
         Ok(())

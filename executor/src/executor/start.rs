@@ -1,7 +1,15 @@
 //! Starting, resuming and retrying runs.
 
-use super::{handle::Executor, live::Shared, run::Run};
-use crate::{error::DriveError, ledger::LedgerError, services::Services};
+use super::{
+    handle::Executor,
+    live::{Shared, Stays},
+    run::Run,
+};
+use crate::{
+    error::DriveError,
+    ledger::{Append, LedgerError},
+    services::Services,
+};
 use hermes_core::{
     data::Data,
     digest::Digest,
@@ -66,7 +74,8 @@ impl<O: Data> IntoFuture for Start<O> {
                     created => created?,
                 },
             };
-            let published = Shared::drive(shared, &id, run, &self.graph, Some(input.digest()))?;
+            let input = Some(input.digest());
+            let published = Shared::drive(shared, &id, run, &self.graph, input, Stays::No)?.published;
             Ok(Run { shared: Arc::clone(shared), id, graph: self.graph, published, output: PhantomData })
         })
     }
@@ -129,11 +138,11 @@ impl Executor {
             return Err(DriveError::NoSuchRun(id.to_string()));
         };
         let graph = Arc::clone(plan.graph());
-        let published = Shared::drive(&self.shared, &id, run, &graph, None)?;
+        let published = Shared::drive(&self.shared, &id, run, &graph, None, Stays::No)?.published;
         Ok(Run { shared: Arc::clone(&self.shared), id, graph, published, output: PhantomData })
     }
 
-    /// Tries everything that failed or was cancelled again, then goes on with the run. What succeeded is reused.
+    /// Tries everything that failed, expired or was cancelled again, then goes on with the run. What succeeded is reused.
     ///
     /// # Errors
     /// When the ledger has no such run, it does not fit the plan, or it is being driven.
@@ -151,8 +160,12 @@ impl Executor {
             return Err(DriveError::Live(id));
         }
         services.can_run(plan.graph())?;
+        let now = services.clock.now();
+        services.ledger.lapse(run, now)?;
         let state = services.ledger.state(run)?;
-        let failed = state.cells().any(|(_, cell)| cell.status == CellStatus::Failed && !cell.rerun);
+        let failed = state
+            .cells()
+            .any(|(_, cell)| matches!(cell.status, CellStatus::Failed | CellStatus::Expired) && !cell.rerun);
         let ended = state
             .summary
             .head()
@@ -160,7 +173,8 @@ impl Executor {
         if failed || ended {
             let event = Event::Caused(Caused { kind: CauseKind::Retry, by: Actor::default(), why: None });
             let record = Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
-            services.ledger.commit(run, services.append(vec![record]))?;
+            let append = Append { records: vec![record], blobs: Vec::new(), now };
+            services.ledger.commit(run, append)?;
         }
         self.resume(plan, id.as_str()).await
     }

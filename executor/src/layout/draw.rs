@@ -59,6 +59,7 @@ fn whole(run: &Unroll<'_>, plan: &Frame) -> String {
         Some(EndKind::Cancelled { .. }) => "cancelled".to_owned(),
         None if run.live => "running".to_owned(),
         None if !asked.is_empty() => format!("waiting for {}", count(asked.len(), "answer")),
+        None if run.only_time_moves_it() => "waiting for its time".to_owned(),
         None if plan.standing().is_some_and(|standing| standing != Standing::NotStarted) => {
             "not finished".to_owned()
         }
@@ -115,7 +116,7 @@ impl<'a> Draw<'a> {
                 lines.extend(catch.otherwise.as_ref().map(role));
                 lines
             }
-            Inside::Review(review) => self.turns(review),
+            Inside::Review(review) => self.turns(node, review),
         };
         let text = &self.lines[node.id.0 as usize];
         (node, line.counts_as(), Drawing::with(with_state(text, &state), inside))
@@ -175,12 +176,13 @@ impl<'a> Draw<'a> {
         drawn.chain(otherwise).collect()
     }
 
-    fn turns(&self, review: &Review) -> Vec<Drawing> {
+    fn turns(&self, node: &Node, review: &Review) -> Vec<Drawing> {
         let numbered = review.turns.iter().enumerate();
         let turn = numbered.map(|(index, turn)| {
             let inside = turn.revision.as_ref().map(|frame| self.frame(frame)).unwrap_or_default();
             Drawing::with(with_state(&format!("[{}]", index + 1), &turn.state().to_string()), inside)
         });
-        turn.collect()
+        let way = review.way.iter().map(|frame| self.body(&self.role(node, frame.body), None, frame));
+        turn.chain(way).collect()
     }
 }

@@ -85,6 +85,8 @@ pub(super) struct Review {
     pub(super) turns: Vec<Turn>,
     /// Whether changes can be requested: without that there is one round.
     pub(super) many: bool,
+    /// The way that the decision opened.
+    pub(super) way: Option<Frame>,
 }
 
 /// A round of a review.
@@ -101,6 +103,7 @@ pub(super) enum Answer {
     Approved,
     Edited,
     ChangesRequested,
+    Rejected,
 }
 
 impl Frame {
@@ -184,7 +187,8 @@ impl Inside {
             Self::Arm(frame) => each(frame),
             Self::Catch(Catch { body, otherwise }) => std::iter::once(body).chain(otherwise).for_each(each),
             Self::Review(review) => {
-                review.turns.iter_mut().filter_map(|turn| turn.revision.as_mut()).for_each(each);
+                let revisions = review.turns.iter_mut().filter_map(|turn| turn.revision.as_mut());
+                revisions.chain(&mut review.way).for_each(each);
             }
         }
     }
@@ -330,12 +334,22 @@ impl Turn {
 }
 
 impl Review {
+    /// The state of a review that was decided, as far as the way that opened is.
+    fn decided(&self, words: String) -> State {
+        match self.way.as_ref().and_then(Frame::standing) {
+            None | Some(Standing::Done) => State::new(Standing::Done, words),
+            Some(Standing::NotStarted) => State::new(Standing::Begun, words),
+            Some(standing) => State::new(standing, format!("{words}, {}", standing.word())),
+        }
+    }
+
     fn state(&self) -> State {
         let Some(last) = self.turns.last() else { return Standing::NotStarted.into() };
         let round = if self.many { format!(" in round {}", self.turns.len()) } else { String::new() };
         match last.answer {
-            Some(Answer::Approved) => State::new(Standing::Done, format!("approved{round}")),
-            Some(Answer::Edited) => State::new(Standing::Done, format!("approved with edits{round}")),
+            Some(Answer::Approved) => self.decided(format!("approved{round}")),
+            Some(Answer::Edited) => self.decided(format!("approved with edits{round}")),
+            Some(Answer::Rejected) => self.decided(format!("rejected{round}")),
             // Nobody revises it any more.
             Some(Answer::ChangesRequested) if last.revision.is_none() => failed(FailureClass::NotApproved),
             Some(Answer::ChangesRequested) => match last.state().standing {

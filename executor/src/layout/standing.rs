@@ -16,6 +16,8 @@ pub(super) enum Standing {
     Begun,
     Interrupted,
     Waiting,
+    /// Its moment has not come.
+    Timed,
     /// Its question rests, because what it belongs to has failed.
     Suspended,
     /// A part is done, and the rest will not start.
@@ -28,7 +30,7 @@ pub(super) enum Standing {
 }
 
 impl Standing {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Done,
         Self::Failed,
         Self::Cancelled,
@@ -36,6 +38,7 @@ impl Standing {
         Self::Begun,
         Self::Interrupted,
         Self::Waiting,
+        Self::Timed,
         Self::Suspended,
         Self::Stopped,
         Self::Skipped,
@@ -52,6 +55,7 @@ impl Standing {
             Self::Begun => "begun",
             Self::Interrupted => "interrupted",
             Self::Waiting => "waiting for an answer",
+            Self::Timed => "waiting for its time",
             Self::Suspended => "suspended",
             Self::Stopped => "stopped",
             Self::Skipped => "skipped",
@@ -67,7 +71,10 @@ impl Standing {
 
     /// Whether nothing more will come of it.
     pub(super) fn settled(self) -> bool {
-        !matches!(self, Self::Running | Self::Begun | Self::Interrupted | Self::Waiting | Self::NotStarted)
+        !matches!(
+            self,
+            Self::Running | Self::Begun | Self::Interrupted | Self::Waiting | Self::Timed | Self::NotStarted
+        )
     }
 
     /// What these make of the group they belong to; `None` of none.
@@ -84,7 +91,7 @@ impl Standing {
         let first_of = |which: &[Self]| which.iter().copied().find(|one| has[*one as usize]);
         Some(if alike {
             first
-        } else if let Some(open) = first_of(&[Self::Running, Self::Waiting]) {
+        } else if let Some(open) = first_of(&[Self::Running, Self::Waiting, Self::Timed]) {
             open
         } else if any(&[Self::Begun, Self::Interrupted, Self::NotStarted]) {
             Self::Begun

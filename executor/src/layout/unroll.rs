@@ -15,7 +15,7 @@ use hermes_core::{
     path::StepPath,
 };
 use hermes_plan::{
-    graph::{self, BodyId, Fan as Bounds, Graph, Kind, Node, NodeId},
+    graph::{self, BodyId, Fan as Bounds, Graph, Kind, Node, NodeId, ReviewEnd},
     layout::Lines,
 };
 use serde::Deserialize;
@@ -68,6 +68,17 @@ impl<'a> Unroll<'a> {
             plan.stop(Standing::NeverBegan);
         }
         Ok(plan)
+    }
+
+    /// Whether nothing is under way but waits.
+    pub(super) fn only_time_moves_it(&self) -> bool {
+        let under_way = self.run.cells().map(|(_, cell)| cell.status);
+        let (mut waits, mut other) = (false, false);
+        for status in under_way {
+            waits |= status == CellStatus::Timed;
+            other |= matches!(status, CellStatus::Started | CellStatus::Interrupted);
+        }
+        waits && !other
     }
 
     /// The plan steps that today's plan has.
@@ -158,7 +169,13 @@ impl<'a> Unroll<'a> {
             CellStatus::Interrupted => Standing::Interrupted.into(),
             CellStatus::Asked if cell.suspended || self.run.ended.is_some() => Standing::Suspended.into(),
             CellStatus::Asked => Standing::Waiting.into(),
-            CellStatus::Answered => State::new(Standing::Done, "answered"),
+            CellStatus::Answered => match (self.read)(cell.outcome)? {
+                Event::Expired(_) => State::new(Standing::Done, "expired, with a value"),
+                _ => State::new(Standing::Done, "answered"),
+            },
+            CellStatus::Expired => failed(FailureClass::Expired),
+            CellStatus::Timed if self.run.ended.is_some() => Standing::Suspended.into(),
+            CellStatus::Timed => Standing::Timed.into(),
             CellStatus::Superseded => State::new(Standing::NotStarted, "closed, to be asked again"),
             CellStatus::Decided => State::new(Standing::Done, "decided"),
         };
@@ -269,6 +286,7 @@ impl<'a> Unroll<'a> {
                     Answer::Approved => "approved",
                     Answer::Edited => "approved with edits",
                     Answer::ChangesRequested => "changes requested",
+                    Answer::Rejected => "rejected",
                 };
                 question = State::new(Standing::Done, words);
             }
@@ -284,7 +302,13 @@ impl<'a> Unroll<'a> {
                 break;
             }
         }
-        Ok(Some(Inside::Review(Review { turns, many: review.revise.is_some() })))
+        let way = match (review.end, turns.last().and_then(|turn| turn.answer)) {
+            (ReviewEnd::Decide { approved, .. }, Some(Answer::Approved | Answer::Edited)) => Some(approved),
+            (ReviewEnd::Decide { rejected, .. }, Some(Answer::Rejected)) => Some(rejected),
+            _ => None,
+        };
+        let way = way.map(|body| self.frame(body, at.place)).transpose()?;
+        Ok(Some(Inside::Review(Review { turns, many: review.revise.is_some(), way })))
     }
 
     fn answer(&self, cell: &Cell) -> Result<Answer, DriveError> {
@@ -300,6 +324,7 @@ impl<'a> Unroll<'a> {
         Ok(match given.decision.as_str() {
             "approve" => Answer::Approved,
             "edit" => Answer::Edited,
+            "reject" => Answer::Rejected,
             _ => Answer::ChangesRequested,
         })
     }

@@ -197,8 +197,14 @@ fn apply(
                 touched.insert((answered.question, 0));
             }
         }
+        Kind::Reassigned => {
+            summary.apply(seq, record)?;
+            if let Event::Reassigned(reassigned) = record.event()? {
+                touched.insert((reassigned.question, 0));
+            }
+        }
         // These may touch any number of needs, and are rare.
-        Kind::Superseded | Kind::Parked | Kind::DecisionMade | Kind::Caused | Kind::Ended => {
+        Kind::Expired | Kind::Superseded | Kind::Parked | Kind::DecisionMade | Kind::Caused | Kind::Ended => {
             let keys = |summary: &Summary| summary.needs().keys().copied().collect::<BTreeSet<_>>();
             let before = keys(summary);
             summary.apply(seq, record)?;

@@ -36,6 +36,12 @@ struct Answer<'a> {
 }
 
 #[derive(Deserialize)]
+struct OnExpiry<'a> {
+    #[serde(borrow, default)]
+    value: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
 struct Input<'a> {
     #[serde(borrow)]
     input: &'a RawValue,
@@ -48,6 +54,10 @@ pub(super) fn value(record: &Record) -> Result<Option<&str>, String> {
     let text = match record.header.kind {
         Kind::Succeeded => serde_json::from_slice::<Output<'_>>(body).map(|body| body.output.get()),
         Kind::Answered => serde_json::from_slice::<Answer<'_>>(body).map(|body| body.answer.get()),
+        Kind::Expired => match serde_json::from_slice::<OnExpiry<'_>>(body).map(|body| body.value) {
+            Ok(None) => return Ok(None),
+            read => read.map(|value| value.map_or("", RawValue::get)),
+        },
         Kind::RunStarted => serde_json::from_slice::<Input<'_>>(body).map(|body| body.input.get()),
         _ => return Ok(None),
     };

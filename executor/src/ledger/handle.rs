@@ -6,9 +6,10 @@ use super::{
     desk::{Target, no_run, stored},
     fetch::Fetcher,
     job::{Done, Queued},
+    lapse::{Lapsed, lapse},
     open::work_directory,
     verify,
-    writer::Writer,
+    writer::{Pen, Writer},
 };
 use hermes_core::{
     digest::Digest,
@@ -36,6 +37,10 @@ pub struct LedgerStats {
     /// Commits beside those: made in quiet moments, so that the next opening is fast.
     pub settles: u64,
 }
+
+/// What became of a decision on a run's head and needs: the position of its first record and what it gave, or why it was
+/// refused.
+pub type Decided<T, E> = Result<(Seq, T), E>;
 
 /// A ledger. Cheap to clone; all clones are one ledger.
 ///
@@ -285,16 +290,50 @@ impl Ledger {
         &self,
         run: RunNo,
         decide: impl FnOnce(&Summary) -> Result<(Append, T), E>,
-    ) -> Result<Result<(Seq, T), E>, LedgerError> {
+    ) -> Result<Decided<T, E>, LedgerError> {
+        let pen = self.0.writer.turn()?;
+        self.decided(pen, run, decide)
+    }
+
+    /// The same at `now`: the questions whose time is over are closed first, and handed out. `decide` sees them closed.
+    ///
+    /// # Errors
+    /// See [`Ledger::transact`].
+    pub fn transact_at<T, E>(
+        &self,
+        run: RunNo,
+        now: i64,
+        decide: impl FnOnce(&Summary) -> Result<(Append, T), E>,
+    ) -> Result<(Vec<Lapsed>, Decided<T, E>), LedgerError> {
         let writer = &self.0.writer;
         let mut pen = writer.turn()?;
-        let decided = decide(writer.desk().summary(self.store(), run)?);
+        let lapsed = lapse(&mut pen, writer, run, now)?;
+        Ok((lapsed, self.decided(pen, run, decide)?))
+    }
+
+    fn decided<T, E>(
+        &self,
+        mut pen: Pen<'_>,
+        run: RunNo,
+        decide: impl FnOnce(&Summary) -> Result<(Append, T), E>,
+    ) -> Result<Decided<T, E>, LedgerError> {
+        let decided = decide(self.0.writer.desk().summary(self.store(), run)?);
         let (append, given) = match decided {
             Ok(decided) => decided,
             Err(refused) => return Ok(Err(refused)),
         };
         let (_, seq) = pen.commit(Target::Run(run), Prepared::new(append)?)?;
         Ok(Ok((seq, given)))
+    }
+
+    /// Closes the questions whose time is over at `now`, and hands them out. Blocks.
+    ///
+    /// # Errors
+    /// When the run cannot be read, or nothing can be written.
+    pub fn lapse(&self, run: RunNo, now: i64) -> Result<Vec<Lapsed>, LedgerError> {
+        let writer = &self.0.writer;
+        let mut pen = writer.turn()?;
+        lapse(&mut pen, writer, run, now)
     }
 
     /// Checks everything against everything: every journal folds, heads and needs are what their journals say, every body

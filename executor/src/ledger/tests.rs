@@ -14,7 +14,7 @@ use hermes_core::{
     failure::{Failure, FailureClass},
     fold::Head,
     ids::{Address, Place, RunId, RunNo, ScopeNo, Seq, StepNo},
-    journal::{Answered, Asked, Event, Failed, Named, Record, RunStarted, Started, Succeeded},
+    journal::{Answered, Asked, Event, Expiry, Failed, Named, Record, RunStarted, Started, Succeeded},
     people::{Actor, Need},
     request::{Request, StepRequest},
     value::digest_json,
@@ -94,6 +94,10 @@ fn failed(ordinal: u32) -> Record {
 }
 
 fn asked(ordinal: u32, path: &str) -> Record {
+    asked_till(ordinal, path, None)
+}
+
+fn asked_till(ordinal: u32, path: &str, expires: Option<Expiry>) -> Record {
     let asked = Asked {
         request: request(),
         path: path.to_owned(),
@@ -101,6 +105,8 @@ fn asked(ordinal: u32, path: &str) -> Record {
         choices: None,
         many: false,
         shown: vec![],
+        assignee: None,
+        expires,
     };
     record(at(ordinal, 2), &Event::Asked(asked))
 }

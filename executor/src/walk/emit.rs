@@ -8,6 +8,7 @@ use hermes_core::{
     digest::Digest,
     ids::{Address, Seq},
     journal::{Event, Record},
+    timestamp::Timestamp,
     value::Val,
 };
 
@@ -25,8 +26,12 @@ pub(crate) enum Then {
     Settle(At, Outcome),
     /// The decision stands: what is below it may begin.
     Decided(At),
-    /// The question is open, under the record's position.
-    Asked(At),
+    /// The question is open, under the record's position, and till then.
+    Asked(At, Option<Timestamp>),
+    /// The wait has begun, and is over then.
+    Timed(At, Timestamp),
+    /// The wait is over.
+    Over(At, Val, bool),
     /// The call may begin.
     Call(At),
 }
@@ -82,7 +87,9 @@ impl Walk {
             Then::Nothing => {}
             Then::Settle(at, outcome) => self.call_settled(at, outcome),
             Then::Decided(at) => self.decision_stands(at),
-            Then::Asked(at) => self.question_open(at, seq),
+            Then::Asked(at, expires) => self.question_open(at, seq, expires),
+            Then::Timed(at, until) => self.wait_begun(at, until),
+            Then::Over(at, value, caused) => self.wait_over(at, value, caused),
             Then::Call(at) => return Some(at),
         }
         None

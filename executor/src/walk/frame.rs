@@ -75,6 +75,8 @@ pub(crate) enum Slot {
     Committing,
     /// Its question is open.
     Asked,
+    /// It waits for its moment.
+    Timed,
     /// A group that has not ended.
     Group(Box<Group>),
     /// Waits for a person's decision.
@@ -232,5 +234,7 @@ pub(crate) enum Phase {
     Opening,
     Asked,
     Revising,
+    /// The way that a decision opened.
+    Deciding,
     Blocked,
 }

@@ -1,5 +1,5 @@
 //! The walk of a run: pure decisions. What is ready, what a body unrolls to, what the journal says to it, and what is to
-//! be written. It starts nothing, awaits nothing and knows no clock; `drive` acts on what it asks for.
+//! be written. It starts nothing, awaits nothing and knows no clock (the time is handed in); `drive` acts on what it asks for.
 
 mod branch;
 mod call;
@@ -25,8 +25,10 @@ mod ready;
 mod repeat;
 mod replay;
 mod request;
+mod review;
 mod state;
 mod unroll;
+mod wait;
 
 pub(crate) use call::{CallEnd, Sent};
 pub(crate) use command::Invocation;

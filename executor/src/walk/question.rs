@@ -1,12 +1,14 @@
-//! Questions: `ask` and the rounds of a `review`. Opening, staying open, asking anew, resting; and what an answer means.
+//! Questions: `ask` and the rounds of a `review`. Opening, staying open, asking anew, resting, expiring; and what an answer
+//! means.
 
 use super::{
     conflict::Conflict,
     emit::Then,
-    frame::{At, Group, Phase, Slot, Turn},
+    frame::{At, Fault, Group, Phase, Slot},
     guard::guarded,
     replay::{Now, Verdict, judge},
-    request::named,
+    request::{named, raw},
+    review::answer_check,
     state::Walk,
 };
 use hermes_core::{
@@ -16,12 +18,14 @@ use hermes_core::{
     fingerprint::fingerprint,
     fold::{Cell, CellStatus},
     ids::{Address, Seq},
-    journal::{Asked, Event, Superseded},
+    journal::{Asked, Event, Expiry, Reassigned, Record, Superseded},
     path::StepPath,
+    people::NeedKind,
     request::{AskRequest, Request},
+    timestamp::Timestamp,
     value::Val,
 };
-use hermes_plan::graph::{ComputeFn, Kind, Location, Review};
+use hermes_plan::graph::{Assignee, ComputeFn, Expires, Kind, Location};
 use std::sync::Arc;
 
 /// What a person is shown beside a question that is asked again because the last answer cannot be read as its type.
@@ -29,18 +33,19 @@ const AGAIN: &str = "the last answer does not count";
 
 /// A question as the plan puts it today.
 #[derive(Clone)]
-struct Question {
-    address: Address,
-    path: StepPath,
-    request: Request,
-    print: Digest,
-    schema: String,
-    shown: Vec<(String, Val)>,
-    choices: Option<Val>,
-    many: bool,
-    caused: bool,
-    check: ComputeFn,
-    place: Location,
+pub(super) struct Question {
+    pub(super) address: Address,
+    pub(super) path: StepPath,
+    pub(super) request: Request,
+    pub(super) print: Digest,
+    pub(super) schema: String,
+    pub(super) shown: Vec<(String, Val)>,
+    pub(super) choices: Option<Val>,
+    pub(super) many: bool,
+    pub(super) caused: bool,
+    pub(super) expires: Option<Expires>,
+    pub(super) check: ComputeFn,
+    pub(super) place: Location,
 }
 
 impl Question {
@@ -53,11 +58,13 @@ impl Question {
 }
 
 /// What became of looking at a question.
-enum Looked {
+pub(super) enum Looked {
     Answered(Val),
     /// A conflict, in a check that goes on below it with what is stored.
     Beneath(Val),
     Open,
+    /// It has failed: it expired, or nobody can be told whom it is for.
+    Failed(Failure),
     Held,
     Opening,
     Blocked,
@@ -89,6 +96,7 @@ impl Walk {
             choices,
             many: ask.choices.is_some_and(|choices| choices.many),
             caused,
+            expires: ask.expires.clone(),
             check: Arc::clone(&ask.check),
             place: node.at,
         };
@@ -101,16 +109,17 @@ impl Walk {
             }
             Looked::Opening => *self.slot_mut(at) = Slot::Committing,
             Looked::Blocked => *self.slot_mut(at) = Slot::Blocked,
+            Looked::Failed(failure) => self.question_failed(at, failure, caused),
             Looked::Skip => self.skip(at),
         }
     }
 
-    fn own_cause(&self, address: Address) -> bool {
+    pub(super) fn own_cause(&self, address: Address) -> bool {
         self.state.cell(address).is_some_and(|cell| self.state.below_own_cause(cell))
     }
 
     /// Compares a question with the journal, and opens it where it has to be opened.
-    fn look_at(&mut self, at: At, question: &Question) -> Looked {
+    pub(super) fn look_at(&mut self, at: At, question: &Question) -> Looked {
         let Some(cell) = self.state.cell(question.address).cloned() else {
             return self.open_question(at, question, None);
         };
@@ -141,9 +150,20 @@ impl Walk {
             }
             // It rested, and its frame goes on after all: nobody can answer it under its old id.
             Verdict::StayOpen if cell.suspended => self.open_question(at, question, Some(&cell)),
-            Verdict::StayOpen => {
-                self.questions.insert(cell.request, at);
-                Looked::Open
+            Verdict::StayOpen => match self.assignee(at) {
+                Ok(assignee) => {
+                    self.reassign(question.address, cell.request, assignee);
+                    self.keep_open(cell.request, at, cell.instant);
+                    Looked::Open
+                }
+                Err(failure) => {
+                    self.rest(question.address, &cell);
+                    Looked::Failed(failure)
+                }
+            },
+            Verdict::ReuseFailure => {
+                self.counts.reused += 1;
+                Looked::Failed(expired(cell.instant))
             }
             Verdict::Conflict => {
                 let (at, path, print) = (question.address, question.path.clone(), question.print);
@@ -199,6 +219,19 @@ impl Walk {
                 return Looked::Blocked;
             }
         };
+        let assignee = match self.assignee(at) {
+            Ok(assignee) => assignee,
+            Err(failure) => return Looked::Failed(failure),
+        };
+        let expires = question.expires.as_ref().map(|expires| self.expiry(expires)).transpose();
+        let expires = match expires {
+            Ok(expires) => expires,
+            Err(why) => {
+                self.break_off(why);
+                return Looked::Blocked;
+            }
+        };
+        let until = expires.as_ref().map(|expiry| expiry.at);
         let event = Event::Asked(Asked {
             request: question.request.clone(),
             path: question.path.to_string(),
@@ -206,14 +239,68 @@ impl Walk {
             choices: choices.map(|text| store(&text)),
             many: question.many,
             shown: texts.into_iter().map(|(name, text)| (name, store(&text))).collect(),
+            assignee,
+            expires,
         });
         let generation = self.state.cell(question.address).map_or(0, |cell| {
             let again = cell.rerun || cell.status == CellStatus::Answered;
             cell.generation + u32::from(again)
         });
         let (address, print) = (question.address, question.print);
-        self.emit_with(address, generation, print, Digest::ZERO, &event, blobs, Then::Asked(at));
+        self.emit_with(address, generation, print, Digest::ZERO, &event, blobs, Then::Asked(at, until));
         Looked::Opening
+    }
+
+    /// Whom today's plan says the question is for.
+    fn assignee(&self, at: At) -> Result<Option<String>, Failure> {
+        let Kind::Ask(ask) = &self.node(at.node).kind else { return Ok(None) };
+        match &ask.assignee {
+            None => Ok(None),
+            Some(Assignee::Fixed(who)) => Ok(Some(who.clone())),
+            Some(Assignee::Built { build, at: place }) => {
+                let (values, _) = self.inputs(at);
+                let who = guarded(*place, || build(&values)).map_err(|failure| failure.located(place))?;
+                Ok(Some(who).filter(|who| !who.trim().is_empty()))
+            }
+        }
+    }
+
+    /// Records whom an open question is for, where that has changed.
+    fn reassign(&mut self, address: Address, question: Seq, today: Option<String>) {
+        let need = self.state.summary.needs().get(&(question, 0)).map(|need| &need.kind);
+        let Some(NeedKind::Review { assignee: known, .. }) = need else { return };
+        if *known != today {
+            let event = Event::Reassigned(Reassigned { question, assignee: today });
+            self.emit_at_go(address, 0, Digest::ZERO, &event);
+        }
+    }
+
+    /// When a question that opens now expires, and what then.
+    fn expiry(&self, expires: &Expires) -> Result<Expiry, String> {
+        let stored =
+            |value: &Val| value.text().map_err(|error| error.to_string()).and_then(|text| raw(&text));
+        let value = expires.value.as_ref().map(stored).transpose()?;
+        Ok(Expiry { at: self.time.after(expires.after), value })
+    }
+
+    fn keep_open(&mut self, question: Seq, at: At, expires: Option<Timestamp>) {
+        self.questions.insert(question, (at, expires));
+        self.expiring.extend(expires.map(|expires| (expires, question)));
+    }
+
+    fn no_longer_open(&mut self, question: Seq) -> Option<(At, Option<Timestamp>)> {
+        let (at, expires) = self.questions.remove(&question)?;
+        if let Some(expires) = expires {
+            self.expiring.remove(&(expires, question));
+        }
+        Some((at, expires))
+    }
+
+    /// The step of a question has failed.
+    pub(super) fn question_failed(&mut self, at: At, failure: Failure, caused: bool) {
+        let failure = failure.at(|| self.path(at).to_string());
+        self.counts.failed += 1;
+        self.settle(at, Slot::Failed(Fault { failure: Arc::new(failure), caused }));
     }
 
     /// The path of a question that is being opened: a review's has its round.
@@ -228,7 +315,7 @@ impl Walk {
     }
 
     /// A question is durable.
-    pub(super) fn question_open(&mut self, at: At, seq: Seq) {
+    pub(super) fn question_open(&mut self, at: At, seq: Seq, expires: Option<Timestamp>) {
         match self.slot_mut(at) {
             Slot::Group(group) => {
                 if let Group::Review(turn) = &mut **group {
@@ -237,21 +324,41 @@ impl Walk {
             }
             slot => *slot = Slot::Asked,
         }
-        self.questions.insert(seq, at);
+        self.keep_open(seq, at, expires);
         if self.stopped(at.frame) {
             self.rest_questions();
-        } else if let Some((answered, answer)) = self.early.remove(&seq) {
-            return self.answered(seq, answered, answer);
+        } else if let Some((closed, value)) = self.early.remove(&seq) {
+            return self.closed(seq, closed, value);
         }
         self.turn();
         self.reclaim();
     }
 
-    /// A question was answered, at `seq`.
-    pub(crate) fn answered(&mut self, question: Seq, seq: Seq, answer: Digest) {
-        let Some(at) = self.questions.remove(&question) else {
-            // The question is durable, and the walk has not heard of it yet.
-            self.early.insert(question, (seq, answer));
+    /// Whether the time of an open question is over.
+    pub(crate) fn lapses(&self) -> bool {
+        self.expiring.first().is_some_and(|(at, _)| *at <= self.time)
+    }
+
+    /// What lapsed is recorded, as far as nobody was faster: whoever was tells of it.
+    pub(crate) fn lapsed(&mut self) {
+        while let Some(first) = self.expiring.first().copied().filter(|(at, _)| *at <= self.time) {
+            self.expiring.remove(&first);
+        }
+    }
+
+    /// A question was closed at `seq`: with this value, by an answer or on expiry, or without one because it expired.
+    pub(crate) fn closed(&mut self, question: Seq, seq: Seq, value: Option<Digest>) {
+        let Some((at, expires)) = self.no_longer_open(question) else {
+            // The question is durable, and the walk has not heard of it yet; or it was about to rest.
+            self.emits.retain(|emit| !closes(&emit.record, question));
+            self.early.insert(question, (seq, value));
+            return;
+        };
+        let Some(answer) = value else {
+            let caused = self.below_causes(at) || self.own_cause(self.address(at));
+            self.question_failed(at, expired(expires), caused);
+            self.turn();
+            self.reclaim();
             return;
         };
         let value = Val::stored(answer, Arc::clone(&self.fetch), seq.0);
@@ -278,16 +385,17 @@ impl Walk {
         self.reclaim();
     }
 
-    /// Open questions of failed frames rest: `retry` opens them again under the same ids.
+    /// Open questions of failed frames rest, and so do their waits: `retry` opens the questions again under the same ids.
     pub(super) fn rest_questions(&mut self) {
+        self.rest_waits();
         let stopped: Vec<(Seq, At)> = self
             .questions
             .iter()
-            .filter(|(_, at)| self.stopped(at.frame))
-            .map(|(seq, at)| (*seq, *at))
+            .filter(|(_, (at, _))| self.stopped(at.frame))
+            .map(|(seq, (at, _))| (*seq, *at))
             .collect();
         for (seq, at) in stopped {
-            self.questions.remove(&seq);
+            self.no_longer_open(seq);
             let address = self.question_address(at);
             self.rest_at(address, seq);
             self.skip(at);
@@ -295,7 +403,7 @@ impl Walk {
     }
 
     /// Where the cell of a question is: a review's is at its round.
-    fn question_address(&self, at: At) -> Address {
+    pub(super) fn question_address(&self, at: At) -> Address {
         match self.slot(at) {
             Slot::Group(group) => match &**group {
                 Group::Review(turn) => {
@@ -321,130 +429,16 @@ impl Walk {
         });
         self.emit_at_go(address, 0, Digest::ZERO, &event);
     }
-
-    // ---- reviews
-
-    pub(super) fn look_at_review(&mut self, at: At) {
-        let Some(scope) = self.open_scope(at) else { return };
-        let (values, caused) = self.inputs(at);
-        let Some(value) = values.into_iter().next() else { return };
-        let turn = Turn { scope, round: 1, value, caused, phase: Phase::Opening };
-        *self.slot_mut(at) = Slot::Group(Box::new(Group::Review(turn)));
-        self.look_at_turn(at);
-    }
-
-    fn turn_mut(&mut self, at: At) -> Option<&mut Turn> {
-        match self.slot_mut(at) {
-            Slot::Group(group) => match &mut **group {
-                Group::Review(turn) => Some(turn),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// Looks at the question of a review's current round.
-    pub(super) fn look_at_turn(&mut self, at: At) {
-        let program = self.program_of(at.node);
-        let node = program.graph.node(at.node);
-        let Kind::Review(review) = &node.kind else { return };
-        let number = self.number(at.node);
-        let Some(turn) = self.turn_mut(at) else { return };
-        let (scope, round, value, caused) = (turn.scope, turn.round, turn.value.clone(), turn.caused);
-        let request = Request::Ask(AskRequest {
-            title: review.title.clone(),
-            inputs: named(["value"].into_iter(), std::slice::from_ref(&value)),
-            schema: review.answer.bare_id(),
-            choices: None,
-        });
-        let question = Question {
-            address: Address { place: Self::scope_place(scope, round), step: number },
-            path: self.round_path(at, round),
-            print: fingerprint(&request),
-            request,
-            schema: review.answer.text().to_owned(),
-            shown: vec![("value".to_owned(), value)],
-            choices: None,
-            many: false,
-            caused,
-            check: answer_check(review),
-            place: node.at,
-        };
-        let phase = match self.look_at(at, &question) {
-            Looked::Answered(answer) | Looked::Beneath(answer) => return self.take_review(at, answer),
-            Looked::Open => Phase::Asked,
-            Looked::Held => {
-                self.held.push(at);
-                Phase::Opening
-            }
-            Looked::Opening => Phase::Opening,
-            Looked::Blocked => Phase::Blocked,
-            Looked::Skip => return self.skip(at),
-        };
-        if let Some(turn) = self.turn_mut(at) {
-            turn.phase = phase;
-        }
-    }
-
-    /// Goes on as a review's answer says.
-    fn take_review(&mut self, at: At, answer: Val) {
-        let program = self.program_of(at.node);
-        let node = program.graph.node(at.node);
-        let Kind::Review(review) = &node.kind else { return };
-        let address = self.question_address(at);
-        let own = self.own_cause(address);
-        let Some(turn) = self.turn_mut(at) else { return };
-        turn.caused |= own;
-        let (scope, round, value, caused) = (turn.scope, turn.round, turn.value.clone(), turn.caused);
-        let parts = (answer.field("decision"), answer.field("value"), answer.field("feedback"));
-        let (Ok(Some(decision)), Ok(edited), Ok(feedback)) = parts else {
-            return self.break_off("the answer of a review has no decision");
-        };
-        let decision = decision.text().unwrap_or_default();
-        match (&*decision, edited, feedback, review.revise) {
-            ("\"approve\"", ..) => self.settle(at, Slot::Done(value, caused)),
-            ("\"edit\"", Some(edited), ..) => {
-                self.settle(at, Slot::Done(edited, caused));
-            }
-            ("\"request_changes\"", _, Some(feedback), Some(body)) if round < review.max_rounds.get() => {
-                if let Some(turn) = self.turn_mut(at) {
-                    turn.phase = Phase::Revising;
-                }
-                let place = Self::scope_place(scope, round);
-                self.open_frame(body, place, Some((at, round)), vec![value, feedback], caused);
-            }
-            ("\"request_changes\"", ..) => {
-                let raw = value.text().map(|text| text.to_string()).unwrap_or_default();
-                let message = format!("changes were requested in round {round} of {}", review.max_rounds);
-                self.fail_unrecorded(at, Failure::new(FailureClass::NotApproved, message).with_raw(raw));
-            }
-            _ => self.break_off("the answer of a review is none of its decisions"),
-        }
-    }
-
-    /// A revision has ended: the next round asks about it.
-    pub(super) fn revised(&mut self, at: At, (value, caused): (Val, bool)) {
-        if let Some(turn) = self.turn_mut(at) {
-            turn.round += 1;
-            turn.value = value;
-            turn.caused = caused;
-            turn.phase = Phase::Opening;
-        }
-        self.look_at_turn(at);
-    }
 }
 
-/// Checks the answer of a review: the decision has a type of ours, an edited value is to be read as the author's.
-fn answer_check(review: &Review) -> ComputeFn {
-    let check = Arc::clone(&review.check);
-    Arc::new(move |values| {
-        let unreadable = |why: String| Failure::new(FailureClass::Undecodable, why);
-        let answer = values.first().ok_or_else(|| unreadable("there is no answer".to_owned()))?;
-        let field = |name| answer.field(name).map_err(|error| unreadable(error.to_string()));
-        let edits = field("decision")?.is_some_and(|decision| decision == Val::from_json("edit".into()));
-        if let Some(edited) = field("value")?.filter(|_| edits) {
-            check(&[edited])?;
-        }
-        Ok(answer.clone())
-    })
+/// Whether a record is to close this question.
+fn closes(record: &Record, question: Seq) -> bool {
+    record.header.kind == hermes_core::journal::Kind::Superseded
+        && matches!(record.event(), Ok(Event::Superseded(closed)) if closed.question == question)
+}
+
+/// The failure of a question that expired.
+fn expired(at: Option<Timestamp>) -> Failure {
+    let message = at.map_or_else(String::new, |at| format!("it was open until {at}"));
+    Failure::new(FailureClass::Expired, message)
 }

@@ -46,6 +46,7 @@ impl Walk {
             Kind::Agent(_) | Kind::Step(_) | Kind::Command(_) => self.look_at_call(at),
             Kind::Ask(_) => self.look_at_question(at),
             Kind::Review(_) => self.look_at_review(at),
+            Kind::Wait(_) => self.look_at_wait(at),
             Kind::Parallel { .. } => self.begin_parallel(at),
             Kind::Each { .. } | Kind::Pipeline { .. } => self.begin_fan(at),
             Kind::Repeat(_) => self.begin_loop(at),

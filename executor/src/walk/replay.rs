@@ -38,7 +38,7 @@ pub(crate) enum Verdict {
     Conflict,
     /// A person has to say what became of it.
     InDoubt(Doubt),
-    /// The question stays open.
+    /// The question stays open, or the wait goes on.
     StayOpen,
     /// Close the question, then ask anew.
     AskAnew,
@@ -118,9 +118,10 @@ pub(crate) fn judge(cell: &Cell, now: Now) -> Verdict {
                 Verdict::Run
             }
         }
-        CellStatus::Asked if now.same && !cell.rerun => Verdict::StayOpen,
+        CellStatus::Expired if now.same && !cell.rerun => Verdict::ReuseFailure,
+        CellStatus::Asked | CellStatus::Timed if now.same && !cell.rerun => Verdict::StayOpen,
         CellStatus::Asked => Verdict::AskAnew,
-        CellStatus::Superseded => Verdict::Run,
+        CellStatus::Superseded | CellStatus::Expired | CellStatus::Timed => Verdict::Run,
     }
 }
 

@@ -115,6 +115,7 @@ impl Walk {
             Event::Asked(asked) => Some(asked.request),
             Event::Succeeded(succeeded) => succeeded.request,
             Event::Failed(failed) => failed.request,
+            Event::Timed(timed) => Some(timed.request),
             _ => None,
         })
     }

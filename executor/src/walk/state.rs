@@ -8,7 +8,7 @@ use super::{
     call::CallState,
     conflict::{Conflict, Doubtful},
     emit::Emit,
-    frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Slot},
+    frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Phase, Slot},
     pools::Pools,
     programs::Programs,
 };
@@ -20,6 +20,7 @@ use hermes_core::{
     journal::Record,
     path::{Mark, Segment, StepPath},
     schema::Schema,
+    timestamp::Timestamp,
     value::{Fetch, Val},
 };
 use hermes_plan::{
@@ -110,9 +111,16 @@ pub(crate) struct Walk {
     pub(super) calls: BTreeMap<At, CallState>,
     /// Decisions that are not durable yet.
     pub(super) decided: BTreeMap<At, Decision>,
-    pub(super) questions: BTreeMap<Seq, At>,
-    /// Answers to questions whose opening the walk has not heard of.
-    pub(super) early: BTreeMap<Seq, (Seq, Digest)>,
+    /// The open questions, and till when they are open.
+    pub(super) questions: BTreeMap<Seq, (At, Option<Timestamp>)>,
+    /// The open questions that expire, the next one first.
+    pub(super) expiring: BTreeSet<(Timestamp, Seq)>,
+    /// Answers to questions whose opening the walk has not heard of; without a value, they expired.
+    pub(super) early: BTreeMap<Seq, (Seq, Option<Digest>)>,
+    /// The waits that go on, the next one first.
+    pub(super) timers: BTreeSet<(Timestamp, At)>,
+    /// The run's time, as far as it was handed in: it never goes back.
+    pub(super) time: Timestamp,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) doubts: Vec<Doubtful>,
     /// What a check found to be written once the walk goes.
@@ -147,6 +155,7 @@ impl Walk {
         let programs = Programs::new(program, &state);
         let next_scope = u32::try_from(state.scopes.len()).unwrap_or(u32::MAX);
         let input = Val::stored(state.input, Arc::clone(&fetch), 1);
+        let time = Timestamp::from_millis(state.summary.head().map_or(0, |head| head.updated));
         let mut walk = Self {
             programs,
             state,
@@ -165,7 +174,10 @@ impl Walk {
             calls: BTreeMap::new(),
             decided: BTreeMap::new(),
             questions: BTreeMap::new(),
+            expiring: BTreeSet::new(),
             early: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            time,
             conflicts: Vec::new(),
             doubts: Vec::new(),
             versions: BTreeSet::new(),
@@ -431,7 +443,9 @@ impl Walk {
                 match &**kind {
                     Group::Fan(fan) if fan.scope.is_some() => keys.push(fan.keys.get(index).to_string()),
                     Group::Loop(state) if !state.in_else => keys.push(state.round.to_string()),
-                    Group::Review(turn) => keys.push(turn.round.to_string()),
+                    Group::Review(turn) if turn.phase != Phase::Deciding => {
+                        keys.push(turn.round.to_string());
+                    }
                     _ => {}
                 }
             }

@@ -1,7 +1,7 @@
 //! Unrolling: bodies to frames, one an item, round or arm; and what becomes of a group when its frames have ended.
 
 use super::{
-    frame::{At, FrameId, Group, Slot},
+    frame::{At, FrameId, Group, Phase, Slot},
     replay::{Now, Verdict, decision_digest, judge},
     state::{Decision as Decided, Walk},
 };
@@ -104,6 +104,9 @@ impl Walk {
             (Group::Catch { .. }, outcome) => self.attempt_ended(group, outcome),
             (Group::Arm, Ok((value, caused))) => self.settle(group, Slot::Done(value, caused)),
             (Group::Loop(_), Ok(flow)) => self.round_ended(group, flow),
+            (Group::Review(turn), Ok((value, caused))) if turn.phase == Phase::Deciding => {
+                self.settle(group, Slot::Done(value, caused));
+            }
             (Group::Review(_), Ok(value)) => self.revised(group, value),
             (_, Err(fault)) => self.settle(group, Slot::Failed(fault)),
         }

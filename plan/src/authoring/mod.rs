@@ -11,6 +11,7 @@ mod command;
 mod dag;
 mod derived;
 mod each;
+mod expiry;
 mod fan;
 mod flow;
 mod inputs;
@@ -29,6 +30,7 @@ mod scope;
 mod step;
 mod then;
 mod value;
+mod wait;
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,7 @@ pub use catch::{CatchBuilder, catch};
 pub use command::{CommandBuilder, command};
 pub use dag::{DagBuilder, DagItems, parallel_dag};
 pub use each::{EachBuilder, parallel_each};
+pub use expiry::{AnswersAs, Expiring, ExpiryState, NoExpiry, OnExpiry};
 pub use fan::{Ends, KeyedFan, Limit};
 pub use flow::Flow;
 pub use inputs::{Inputs, Room};
@@ -56,3 +59,4 @@ pub use review::{ReviewBuilder, review};
 pub use scope::scope;
 pub use step::Step;
 pub use value::value;
+pub use wait::{WaitBuilder, wait};

@@ -3,21 +3,24 @@
 use super::step::Step;
 use crate::{
     build::{Group, Inside, PlanError, PlanErrorKind, checker},
-    graph::{BodyId, Kind, Location, NodeInput, Placeholder, Review, Role},
+    graph::{BodyId, Kind, Location, NodeInput, Placeholder, Review, ReviewEnd, Role},
 };
 use hermes_core::{
     data::Data,
     path::Mark,
-    people::{ApprovalAnswer, ReviewAnswer},
+    people::{ApprovalAnswer, DecidingApprovalAnswer, DecidingReviewAnswer, ReviewAnswer, Verdict},
     schema::Schema,
 };
 use std::{marker::PhantomData, num::NonZeroU32};
 
 /// How many rounds a review has unless the author says otherwise.
 const ROUNDS: u32 = 3;
+/// The labels of the two ways on.
+const APPROVED: &str = "approved";
+const REJECTED: &str = "rejected";
 
 /// The ready-made loop in which a person approves a value, edits it, or requests changes. It joins the plan with
-/// `.approved()`.
+/// `.approved()`; with `.decide(..)` or `.decision()` the person may also reject the value.
 ///
 /// ```
 /// use hermes_plan::prelude::*;
@@ -34,13 +37,13 @@ const ROUNDS: u32 = 3;
 #[track_caller]
 pub fn review<T: Data>(name: impl Into<String>, value: Step<T>) -> ReviewBuilder<T> {
     let at = Location::caller();
-    let group = Group::new("review", name.into(), "`.approved()`");
+    let group = Group::new("review", name.into(), "`.approved()`, `.decide(..)` or `.decision()`");
     let value = group.input(value.used("value", at));
     ReviewBuilder { group, value, title: None, revise: None, rounds: ROUNDS, types: PhantomData }
 }
 
 /// A review under construction.
-#[must_use = "a review joins the plan at `.approved()`"]
+#[must_use = "a review joins the plan at `.approved()`, `.decide(..)` or `.decision()`"]
 pub struct ReviewBuilder<T> {
     group: Group,
     value: Vec<NodeInput>,
@@ -97,20 +100,69 @@ impl<T: Data> ReviewBuilder<T> {
     /// Ends it: the approved value. It fails when the rounds are used up.
     #[track_caller]
     pub fn approved(self) -> Step<T> {
+        self.end(ReviewEnd::Approved)
+    }
+
+    /// Ends it: the person may also reject the value, and the plan goes on one of two ways. `approved` gets the approved or
+    /// edited value; `rejected` gets the value as it was shown, and the reason, which is never blank. Both are called once,
+    /// now, with placeholders. It fails when the rounds are used up.
+    ///
+    /// ```
+    /// use hermes_plan::prelude::*;
+    ///
+    /// let plan = Plan::new("offer", |offer: Step<String>| {
+    ///     review("offer", offer).decide(
+    ///         |offer| agent("send").input("offer", offer).prompt("Send it.").text(),
+    ///         |_, reason| reason,
+    ///     )
+    /// })?;
+    /// # Ok::<(), PlanErrors>(())
+    /// ```
+    #[track_caller]
+    pub fn decide<U: Data>(
+        self,
+        approved: impl FnOnce(Step<T>) -> Step<U>,
+        rejected: impl FnOnce(Step<T>, Step<String>) -> Step<U>,
+    ) -> Step<U> {
+        let open = |label: &str| {
+            Inside::open(&self.group, Role::Arm(label.to_owned()), Mark::Label(label.to_owned()))
+        };
+        let inside = open(APPROVED);
+        let result = approved(Step::new(inside.param::<T>(Placeholder::Value)));
+        let approved = inside.close(result.handle());
+        let inside = open(REJECTED);
+        let value = Step::new(inside.param::<T>(Placeholder::Value));
+        let reason = Step::new(inside.param::<String>(Placeholder::Reason));
+        let result = rejected(value, reason);
+        let rejected = inside.close(result.handle());
+        self.end(ReviewEnd::Decide { approved, rejected })
+    }
+
+    /// Ends it: the person may also reject the value, and what was decided is a value. It fails when the rounds are used up.
+    #[track_caller]
+    pub fn decision(self) -> Step<Verdict<T>> {
+        self.end(ReviewEnd::Decision)
+    }
+
+    #[track_caller]
+    fn end<U: Data>(self, end: ReviewEnd) -> Step<U> {
         let Self { group, value, title, revise, rounds, .. } = self;
         let (begun, at) = (group.begun(), group.begun().at());
-        let answer = match revise {
-            Some(_) => Schema::of::<ReviewAnswer<T>>(),
-            None => Schema::of::<ApprovalAnswer<T>>(),
+        let answer = match (end, &revise) {
+            (ReviewEnd::Approved, Some(_)) => Schema::of::<ReviewAnswer<T>>(),
+            (ReviewEnd::Approved, None) => Schema::of::<ApprovalAnswer<T>>(),
+            (_, Some(_)) => Schema::of::<DecidingReviewAnswer<T>>(),
+            (_, None) => Schema::of::<DecidingApprovalAnswer<T>>(),
         };
         let review = Review {
             title: title.unwrap_or_else(|| begun.name().to_owned()),
             revise: revise.map(|(body, _)| body),
             max_rounds: NonZeroU32::new(rounds).unwrap_or(NonZeroU32::MIN),
             answer,
+            end,
             check: checker::<T>(at),
         };
-        let schema = begun.schema::<T>(at);
+        let schema = begun.schema::<U>(at);
         Step::new(group.finish(value, Kind::Review(Box::new(review)), schema))
     }
 }

@@ -8,6 +8,7 @@ mod leaks;
 mod mistakes;
 mod nodes;
 mod paths;
+mod people;
 
 use crate::prelude::*;
 

@@ -148,6 +148,16 @@ impl Begun {
         self.mistake(PlanError::new(PlanErrorKind::ZeroCap, at, message, mend));
     }
 
+    /// A wait or an expiry must be some time.
+    pub(crate) fn some_time(&self, what: &str, duration: Duration, at: Location) -> Duration {
+        if duration.is_zero() {
+            let message = format!("{what} of `{}` is no time at all", self.name);
+            let mend = "give it some time, or leave it out";
+            self.mistake(PlanError::new(PlanErrorKind::ZeroDuration, at, message, mend));
+        }
+        duration
+    }
+
     /// The last call of a builder that is one step: it joins the plan in the innermost body.
     #[track_caller]
     pub(crate) fn join(self, join: Join) -> Handle {

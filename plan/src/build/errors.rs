@@ -39,6 +39,8 @@ pub enum PlanErrorKind {
     ZeroRounds,
     /// A timeout of no time.
     ZeroTimeout,
+    /// A wait or an expiry of no time.
+    ZeroDuration,
     /// A type whose schema no value can be checked against.
     InexpressibleSchema,
     /// A constant that does not survive JSON.
@@ -91,6 +93,7 @@ impl PlanErrorKind {
             Self::ZeroLimit => "zero_limit",
             Self::ZeroRounds => "zero_rounds",
             Self::ZeroTimeout => "zero_timeout",
+            Self::ZeroDuration => "zero_duration",
             Self::InexpressibleSchema => "inexpressible_schema",
             Self::Unencodable => "unencodable",
             Self::NoStages => "no_stages",

@@ -2,7 +2,7 @@
 //! encoding happen inside, so nothing else ever holds an author's type.
 
 use super::{Around, Grown};
-use hermes_core::{failure::Failure, value::Val};
+use hermes_core::{failure::Failure, timestamp::Timestamp, value::Val};
 use std::{future::Future, pin::Pin, sync::Arc};
 
 /// A boxed future, as runners and async steps give it.
@@ -19,6 +19,10 @@ pub type GrowFn = Arc<dyn Fn(&Val, Around) -> Result<Grown, Failure> + Send + Sy
 pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
 /// Builds the arguments of a command from the inputs, in order.
 pub type ArgvFn = Arc<dyn Fn(&[Val]) -> Result<Vec<String>, Failure> + Send + Sync>;
+/// Makes the name of whom a question is for from its inputs, in order.
+pub type AssignFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
+/// Reads the moment that a wait ends at.
+pub type MomentFn = Arc<dyn Fn(&Val) -> Result<Timestamp, Failure> + Send + Sync>;
 /// Which elements of a list stay: their positions, in order, and what they are afterwards.
 pub type KeepFn = Arc<dyn Fn(&[Val]) -> Result<Vec<(u32, Val)>, Failure> + Send + Sync>;
 /// Makes an item's key from the item.

@@ -1,7 +1,8 @@
 //! Copies of a body and everything in it, with ids and paths of their own: a plan in a plan, a recursive part once more.
 
 use super::{
-    Arm, Body, BodyId, Catch, Graph, Keys, Kind, Node, NodeId, NodeInput, PlanId, Recursive, Repeat, Role,
+    Arm, Body, BodyId, Catch, Graph, Keys, Kind, Node, NodeId, NodeInput, PlanId, Recursive, Repeat,
+    ReviewEnd, Role,
 };
 use hermes_core::path::{Segment, StepPath};
 use std::{collections::BTreeMap, sync::Arc};
@@ -171,6 +172,10 @@ impl<'a> Copying<'a> {
             Kind::Review(review) => {
                 let mut review = review.clone();
                 review.revise = review.revise.map(|body| self.body(body));
+                if let ReviewEnd::Decide { approved, rejected } = review.end {
+                    let (approved, rejected) = (self.body(approved), self.body(rejected));
+                    review.end = ReviewEnd::Decide { approved, rejected };
+                }
                 Kind::Review(review)
             }
             leaf @ (Kind::Placeholder(_)
@@ -180,6 +185,7 @@ impl<'a> Copying<'a> {
             | Kind::Ask(_)
             | Kind::Step(_)
             | Kind::Command(_)
+            | Kind::Wait(_)
             | Kind::Then(_)) => leaf.clone(),
         }
     }

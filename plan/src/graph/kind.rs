@@ -1,7 +1,8 @@
 //! What a node can be, and the options of each kind.
 
 use super::{
-    AsyncFn, BodyId, Command, ComputeFn, GrowFn, KeepFn, KeyFn, Location, NeedsFn, NodeId, PickFn, PromptFn,
+    AssignFn, AsyncFn, BodyId, Command, ComputeFn, GrowFn, KeepFn, KeyFn, Location, MomentFn, NeedsFn,
+    NodeId, PickFn, PromptFn,
 };
 use crate::templates::ReadyTemplate;
 use hermes_core::{
@@ -28,6 +29,8 @@ pub enum Kind {
     Step(Box<LocalStep>),
     /// A subprocess.
     Command(Box<Command>),
+    /// A wait. Its output is the moment it was over.
+    Wait(Until),
     /// A fan-out known at build time: one child a key, in order.
     Parallel {
         /// Keys and bodies, in order.
@@ -91,6 +94,7 @@ impl Kind {
             Self::Ask(_) => "ask",
             Self::Step(_) => "step",
             Self::Command(_) => "command",
+            Self::Wait(_) => "wait",
             Self::Parallel { .. } => "parallel",
             Self::Each { .. } => "parallel each",
             Self::Pipeline { .. } => "pipeline",
@@ -117,6 +121,8 @@ pub enum Placeholder {
     Value,
     /// The feedback of a review.
     Feedback,
+    /// Why a review's value was rejected.
+    Reason,
     /// The state of a loop.
     State,
     /// The failure that a catch has caught.
@@ -133,6 +139,7 @@ impl Placeholder {
             Self::Item => "item",
             Self::Value => "value",
             Self::Feedback => "feedback",
+            Self::Reason => "reason",
             Self::State => "state",
             Self::Failure => "failure",
             Self::Needed => "needed",
@@ -228,8 +235,44 @@ pub struct Ask {
     pub title: String,
     /// The choices, where there are choices. That input is the last.
     pub choices: Option<Choices>,
+    /// Whom it is for; `None` for anybody.
+    pub assignee: Option<Assignee>,
+    /// How long it is open; `None` for ever.
+    pub expires: Option<Expires>,
     /// Decodes its one value (an answer) as the author's type today and hands it back; the error says why it cannot.
     pub check: ComputeFn,
+}
+
+/// Whom a question is for.
+#[derive(Clone)]
+pub enum Assignee {
+    /// The same name each time.
+    Fixed(String),
+    /// Made from the question's first inputs. A blank name is nobody's.
+    Built {
+        /// The name's builder.
+        build: AssignFn,
+        /// Where it was written.
+        at: Location,
+    },
+}
+
+/// How long a question is open, and what then.
+#[derive(Clone, Debug)]
+pub struct Expires {
+    /// How long, from its opening.
+    pub after: Duration,
+    /// The value it then has; without one it fails.
+    pub value: Option<Val>,
+}
+
+/// When a wait is over.
+#[derive(Clone)]
+pub enum Until {
+    /// So long after it began.
+    After(Duration),
+    /// At the moment that its one input is.
+    Moment(MomentFn),
 }
 
 /// How a local step is run.
@@ -388,9 +431,34 @@ pub struct Review {
     pub max_rounds: NonZeroU32,
     /// The schema of an answer.
     pub answer: Schema,
+    /// What comes of the answer.
+    pub end: ReviewEnd,
     /// Decodes its one value (an edited value) as the author's type today and hands it back; the error says why it
     /// cannot.
     pub check: ComputeFn,
+}
+
+/// What comes of a review's last answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewEnd {
+    /// The approved value; there is no *reject*.
+    Approved,
+    /// The output of one of two bodies: `approved` gets the value, `rejected` the value and the reason.
+    Decide {
+        /// The body for an approved value.
+        approved: BodyId,
+        /// The body for a rejected one.
+        rejected: BodyId,
+    },
+    /// A verdict: `{"Approved": value}` or `{"Rejected": {"value": value, "reason": text}}`.
+    Decision,
+}
+
+impl ReviewEnd {
+    /// Whether the output comes from one of two bodies.
+    pub fn decides(self) -> bool {
+        matches!(self, Self::Decide { .. })
+    }
 }
 
 macro_rules! opaque {
@@ -403,4 +471,5 @@ macro_rules! opaque {
     };
 }
 opaque! { Derived => "Derived", Compute => "Compute", Call => "Call", Prompt => "Prompt", Keys => "Keys", Needs => "Needs", Arm => "Arm",
-Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review", Then => "Then" }
+Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Assignee => "Assignee", Until => "Until", Review => "Review",
+Then => "Then" }

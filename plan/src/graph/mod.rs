@@ -14,14 +14,15 @@ mod whole;
 pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
 pub use closures::{
-    ArgvFn, AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, NeedsFn, PickFn, PromptFn,
+    ArgvFn, AssignFn, AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, MomentFn, NeedsFn, PickFn,
+    PromptFn,
 };
 pub use command::{Command, CommandEnd, CommandLine, Redaction, Stdin};
 pub(crate) use copy::{Copies, Copying};
 pub(crate) use identity::PlanId;
 pub use kind::{
-    Agent, Arm, Ask, Call, Catch, Choices, Compute, Derived, Fan, FanMode, Keys, Kind, LocalStep, Needs,
-    Placeholder, Prompt, Recursive, Repeat, Review, Then,
+    Agent, Arm, Ask, Assignee, Call, Catch, Choices, Compute, Derived, Expires, Fan, FanMode, Keys, Kind,
+    LocalStep, Needs, Placeholder, Prompt, Recursive, Repeat, Review, ReviewEnd, Then, Until,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
 pub(crate) use whole::Part;

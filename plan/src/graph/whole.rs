@@ -1,6 +1,6 @@
 //! The graph itself: a petgraph graph of nodes with data and order edges, and the bodies that contain them.
 
-use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId, PlanId};
+use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId, PlanId, ReviewEnd};
 use hermes_core::schema::Schema;
 use petgraph::{
     Direction,
@@ -158,9 +158,15 @@ impl Graph {
             Kind::Branch { arms, otherwise } => {
                 arms.iter().map(|arm| arm.body).chain(otherwise.iter().copied()).collect()
             }
+            Kind::Review(review) => {
+                let arms = match review.end {
+                    ReviewEnd::Decide { approved, rejected } => vec![approved, rejected],
+                    ReviewEnd::Approved | ReviewEnd::Decision => Vec::new(),
+                };
+                review.revise.into_iter().chain(arms).collect()
+            }
             Kind::Recursive(recursive) => vec![recursive.body],
             Kind::Catch(catch) => [Some(catch.body), catch.or_else].into_iter().flatten().collect(),
-            Kind::Review(review) => review.revise.into_iter().collect(),
             _ => Vec::new(),
         }
     }

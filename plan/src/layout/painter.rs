@@ -13,8 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Paints a plan.
 pub(super) fn paint(graph: &Graph) -> Picture {
     let sources = Sources::new(graph);
-    let mut boxes =
-        Boxes { graph, sources: &sources, made: 0, groups: 0, out: BTreeMap::new(), ends: BTreeMap::new() };
+    let mut boxes = Boxes {
+        graph,
+        sources: &sources,
+        made: 0,
+        groups: 0,
+        out: BTreeMap::new(),
+        ends: BTreeMap::new(),
+        people: BTreeMap::new(),
+    };
     let plan = graph.body(BodyId::PLAN);
     let mut items = boxes.body(plan);
     let output = boxes.number();
@@ -48,6 +55,8 @@ struct Boxes<'a> {
     out: BTreeMap<NodeId, BoxId>,
     /// By node: where what comes before it points to.
     ends: BTreeMap<NodeId, End>,
+    /// By node, for reviews with bodies: the box of the person.
+    people: BTreeMap<NodeId, BoxId>,
 }
 
 impl<'a> Boxes<'a> {
@@ -111,15 +120,18 @@ impl<'a> Boxes<'a> {
         let id = self.group();
         let mut items = Vec::new();
         let asks = matches!(node.kind, Kind::Review(_)).then(|| self.number());
-        items.extend(asks.map(|id| Item::Box {
-            id,
-            shape: Shape::Person,
-            lines: vec!["review".to_owned(), format!("-> {label}")],
+        let decides = matches!(&node.kind, Kind::Review(review) if review.end.decides());
+        items.extend(asks.map(|id| {
+            let mut lines = vec!["review".to_owned()];
+            // What a person decides on goes two ways; the output comes from there.
+            lines.extend((!decides).then(|| format!("-> {label}")));
+            Item::Box { id, shape: Shape::Person, lines }
         }));
+        self.people.extend(asks.map(|person| (node.id, person)));
         for body in bodies.into_iter().map(|body| self.graph.body(body)) {
             items.extend(self.inside(node, body));
         }
-        let out = asks.unwrap_or_else(|| {
+        let out = asks.filter(|_| !decides).unwrap_or_else(|| {
             let gathers = self.number();
             items.push(value_box(gathers, vec![format!("-> {label}")]));
             gathers
@@ -160,10 +172,9 @@ impl<'a> Arrows<'a> {
             | Kind::Ask(_)
             | Kind::Step(_)
             | Kind::Command(_)
+            | Kind::Wait(_)
             | Kind::Again { .. }
-            | Kind::Then(_) => {
-                self.inputs(node, end);
-            }
+            | Kind::Then(_) => self.inputs(node, end),
             Kind::Parallel { .. } => {
                 self.inputs(node, end);
                 for body in bodies {
@@ -184,13 +195,17 @@ impl<'a> Arrows<'a> {
             Kind::Pipeline { .. } => self.stages(node, &bodies, end, out),
             Kind::Repeat(_) => self.rounds(node, &bodies, end, out),
             Kind::Catch(_) => self.attempt(&bodies, end, out),
-            Kind::Review(_) => {
+            Kind::Review(review) => {
                 self.inputs(node, end);
+                let person = self.boxes.people.get(&node.id).copied().unwrap_or(out);
                 for body in bodies {
-                    for (param, label) in body.params.iter().zip(["", "request changes"]) {
-                        self.arrow(out, self.end(*param, end), label);
+                    let revises = review.revise == Some(body.id);
+                    let words = if revises { ["", "request changes"] } else { ["", "reject"] };
+                    for (param, label) in body.params.iter().zip(words) {
+                        self.arrow(person, self.end(*param, end), label);
                     }
-                    self.draw(body.result, end, "revised");
+                    let (to, word) = if revises { (end, "revised") } else { (End::Box(out), "") };
+                    self.draw(body.result, to, word);
                 }
             }
         }

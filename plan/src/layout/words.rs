@@ -1,8 +1,8 @@
 //! The words of a node: what it is and its bounds, with or without its sources.
 
-use crate::graph::{Body, Fan, FanMode, Keys, Kind, Node, Role};
+use crate::graph::{Body, Fan, FanMode, Keys, Kind, Node, ReviewEnd, Role, Until};
 use hermes_core::path;
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, time::Duration};
 
 /// What a node is, e.g. `agent(input)` or `parallel each of outline by key, limit 4, fail fast`. Drawings with arrows
 /// leave the sources out.
@@ -14,9 +14,15 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Constant(_) => "value".to_owned(),
         Kind::Derived(derived) => derived.verb.to_owned(),
         Kind::Agent(_) => call("agent"),
-        Kind::Ask(_) => call("ask"),
+        Kind::Ask(ask) => {
+            let open = ask.expires.as_ref();
+            call("ask")
+                + &open.map_or_else(String::new, |expires| format!(", expires in {}", time(expires.after)))
+        }
         Kind::Step(_) => call("step"),
         Kind::Command(_) => call("command"),
+        Kind::Wait(Until::After(duration)) => format!("wait for {}", time(*duration)),
+        Kind::Wait(Until::Moment(_)) => format!("wait{}", of("until ")),
         Kind::Parallel { fan: bounds, .. } => {
             let sources = sources.filter(|sources| !sources.is_empty());
             let of = sources.map_or_else(String::new, |sources| format!(" of {sources}"));
@@ -38,14 +44,23 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Then(_) => call("then"),
         // Without a revision nobody can ask for another round.
         Kind::Review(review) => {
-            call("review") + &review.revise.map_or_else(String::new, |_| rounds(review.max_rounds))
+            let rounds = review.revise.map_or_else(String::new, |_| rounds(review.max_rounds));
+            let end = match review.end {
+                ReviewEnd::Approved => "",
+                ReviewEnd::Decide { .. } => ", decide",
+                ReviewEnd::Decision => ", decision",
+            };
+            call("review") + &rounds + end
         }
     }
 }
 
 /// Whether the sources of such a node read as one thing rather than as a list.
 pub(super) fn takes_one(kind: &Kind) -> bool {
-    matches!(kind, Kind::Each { .. } | Kind::Pipeline { .. } | Kind::Repeat(_) | Kind::Branch { .. })
+    matches!(
+        kind,
+        Kind::Each { .. } | Kind::Pipeline { .. } | Kind::Repeat(_) | Kind::Branch { .. } | Kind::Wait(_)
+    )
 }
 
 /// What a body is to its owner; `None` where the owner's line says it.
@@ -94,6 +109,28 @@ fn fan(fan: &Fan) -> String {
 
 fn levels(max: NonZeroU32) -> String {
     format!(" up to {max} {}", if max.get() == 1 { "level" } else { "levels" })
+}
+
+/// A duration, exactly: `2 h`, `90 min`, `1 d 30 s`.
+fn time(duration: Duration) -> String {
+    let mut left = duration.as_nanos();
+    let units = [
+        (86_400_000_000_000, "d"),
+        (3_600_000_000_000, "h"),
+        (60_000_000_000, "min"),
+        (1_000_000_000, "s"),
+        (1_000_000, "ms"),
+        (1_000, "µs"),
+        (1, "ns"),
+    ];
+    let mut parts = Vec::new();
+    for (unit, name) in units {
+        if left >= unit {
+            parts.push(format!("{} {name}", left / unit));
+            left %= unit;
+        }
+    }
+    if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
 }
 
 fn rounds(max: NonZeroU32) -> String {

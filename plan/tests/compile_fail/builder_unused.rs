@@ -12,6 +12,7 @@ fn main() {
         ask("which");
         parallel("lenses", ["a"], |_| topic);
         review("look", topic);
+        wait("later");
         topic
     });
 }

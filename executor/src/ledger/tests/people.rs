@@ -3,8 +3,9 @@
 use super::*;
 use hermes_core::{
     fold::RunStatus,
-    journal::{CauseKind, Caused, DecisionMade, EndKind, Ended, Group, Parked, Superseded},
+    journal::{CauseKind, Caused, DecisionMade, EndKind, Ended, Group, Kind, Parked, Superseded},
     people::Decision,
+    timestamp::Timestamp,
 };
 
 fn superseded(ordinal: u32, question: Seq, suspended: bool) -> Record {
@@ -101,6 +102,47 @@ fn an_answer_sees_whether_its_question_is_open() {
     let late = ledger.transact(run, |_| Err::<(Append, ()), _>("no")).unwrap();
     assert_eq!((late, ledger.records(run).unwrap()), (Err("no"), 4));
     assert_sound(&ledger);
+}
+
+/// Threads answer, each by its own clock, and one only writes: the answer counts, or the expiry does, never both.
+#[test]
+fn whoever_comes_with_an_answer_at_the_time_of_an_expiry_finds_one_of_the_two() {
+    let mut answers = 0;
+    for round in 0..20 {
+        let ledger = Ledger::in_memory().unwrap();
+        let run = begin(&ledger, "r");
+        let value = (round % 2 == 0).then(|| raw("true"));
+        let expires = Some(Expiry { at: Timestamp::from_millis(2000), value: value.clone() });
+        let question = ledger.commit(run, append(vec![asked_till(0, "a", expires)])).unwrap();
+        let answer = |now: i64| {
+            let given = ledger.transact_at(run, now, |summary| {
+                if !summary.needs().contains_key(&(question, 0)) {
+                    return Err("late");
+                }
+                Ok((Append { now, ..append(vec![answered(0, question, "x")]) }, ()))
+            });
+            let (lapsed, given) = given.unwrap();
+            (lapsed.len(), usize::from(given.is_ok()))
+        };
+        let looks = |now| (ledger.lapse(run, now).unwrap().len(), 0);
+        let outcomes: Vec<(usize, usize)> = std::thread::scope(|scope| {
+            let answering = [2000, 1999, 2001].map(|now| scope.spawn(move || answer(now)));
+            let threads = answering.into_iter().chain([scope.spawn(move || looks(2000))]);
+            threads.collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let (lapsed, given) = outcomes.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        assert_eq!(lapsed + given, 1, "{outcomes:?}");
+        answers += given;
+        assert!(ledger.lapse(run, i64::MAX).unwrap().is_empty());
+        let record = ledger.record(run, Seq(question.0 + 1)).unwrap();
+        assert_eq!(record.header.kind, if given == 1 { Kind::Answered } else { Kind::Expired });
+        assert_eq!(record.header.time < 2000, given == 1);
+        if given == 0 && value.is_some() {
+            assert_eq!(&*ledger.fetcher(run).fetch(question.0 + 1).unwrap(), "true");
+        }
+        assert_sound(&ledger);
+    }
+    println!("the answer came first {answers} times of 20");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::graph::{
     Agent, Arm, Ask, Body, BodyId, Call, Compute, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind,
-    LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, Role,
+    LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, ReviewEnd, Role,
 };
 use crate::graph::{Part, PlanId};
 use hermes_core::{
@@ -161,7 +161,8 @@ impl Sketch {
     }
 
     pub(super) fn ask(&mut self, name: &str, inputs: &[NodeId], label: &str) -> NodeId {
-        let ask = Ask { title: name.to_owned(), choices: None, check: nothing() };
+        let title = name.to_owned();
+        let ask = Ask { title, choices: None, assignee: None, expires: None, check: nothing() };
         self.node(name, inputs, Kind::Ask(Box::new(ask)), label)
     }
 
@@ -268,6 +269,7 @@ impl Sketch {
             revise,
             max_rounds: times(max),
             answer: ty("string"),
+            end: ReviewEnd::Approved,
             check: nothing(),
         };
         let bodies: Vec<_> = revise.into_iter().collect();
