@@ -48,6 +48,8 @@ pub enum FailureClass {
     Interrupted,
     /// A value could not be read back as the type that needs it.
     Undecodable,
+    /// The files that were asked for could not be taken as they are.
+    FilesNotTaken,
 }
 
 impl FailureClass {
@@ -89,6 +91,7 @@ impl FailureClass {
             Self::BlankPrompt => "the prompt came out blank",
             Self::Interrupted => "the process ended while it ran",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
+            Self::FilesNotTaken => "the files could not be taken",
         }
     }
 
@@ -119,6 +122,7 @@ impl FailureClass {
             Self::DependencyFailed => "mend the step it needs, then retry the run",
             Self::BlankPrompt => "let the prompt builder return text",
             Self::Undecodable => "decode what was stored, or run the step again",
+            Self::FilesNotTaken => "mend the globs, the files or `.base_dir(..)`, then retry the run",
         }
     }
 }

@@ -45,6 +45,7 @@ fn tag(field: &Field) -> &'static str {
         Field::Tools => "tools",
         Field::Skills => "skills",
         Field::File(_) | Field::Files => "file",
+        Field::Globs => "globs",
         Field::Model => "model",
         Field::Variant => "variant",
         Field::Isolation => "isolation",

@@ -5,6 +5,7 @@
 //! | agent | prompt (rendered), each input (name and digest), output form and schema *with* descriptions, tools, skills, files (path and content hash), model (unset is a value), variant, isolation, tree, version, composition version |
 //! | ask | title, each input, schema (bare), choices |
 //! | step | each input, schema (bare), version |
+//! | files | globs, schema (bare); never what the files hold: a snapshot is taken once |
 //!
 //! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, retry, repair, limit, concurrency,
 //! streaming, assignee, labels, the runner, a template's id and source hash. "Bare" schemas have no titles,
@@ -107,6 +108,15 @@ pub struct StepRequest {
     pub version: Option<u32>,
 }
 
+/// What a snapshot of files depends on. What the files hold is its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesRequest {
+    /// The globs, as the author wrote them.
+    pub globs: Vec<String>,
+    /// The bare structural id of the output's schema: whether the texts are in the value.
+    pub schema: Digest,
+}
+
 /// A request of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -117,13 +127,15 @@ pub enum Request {
     Ask(AskRequest),
     /// A local step.
     Step(StepRequest),
+    /// A snapshot of files.
+    Files(FilesRequest),
 }
 
 /// One row of the closed table: a field that a fingerprint covers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// The kind of the step (agent, ask, step).
+    /// The kind of the step (agent, ask, step, files).
     Kind,
     /// The rules of composition.
     Composition,
@@ -147,6 +159,8 @@ pub enum Field {
     File(String),
     /// The names and order of the files.
     Files,
+    /// The globs of a snapshot of files.
+    Globs,
     /// The model asked for.
     Model,
     /// The variant asked for.
@@ -182,6 +196,7 @@ impl fmt::Display for Field {
             Self::Skills => "skills",
             Self::File(path) => return write!(f, "file `{path}`"),
             Self::Files => "files",
+            Self::Globs => "globs",
             Self::Model => "model",
             Self::Variant => "variant",
             Self::Isolation => "isolation",
@@ -281,6 +296,11 @@ impl Request {
                 visit(One(&Field::Schema), Part::Digest(&step.schema));
                 visit(One(&Field::Version), Part::MaybeNumber(step.version.map(Into::into)));
             }
+            Self::Files(files) => {
+                visit(One(&Field::Kind), Part::Text("files"));
+                visit(One(&Field::Globs), Part::Texts(&files.globs));
+                visit(One(&Field::Schema), Part::Digest(&files.schema));
+            }
         }
     }
 
@@ -289,7 +309,7 @@ impl Request {
         match self {
             Self::Agent(agent) => agent.version,
             Self::Step(step) => step.version,
-            Self::Ask(_) => None,
+            Self::Ask(_) | Self::Files(_) => None,
         }
     }
 }

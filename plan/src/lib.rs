@@ -11,10 +11,11 @@ pub mod prelude;
 mod snapshot;
 
 pub use authoring::{
-    AgentBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms, BranchBuilder, ChooseBuilder, EachBuilder,
-    Flow, HasPrompt, Inputs, Joinable, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText,
-    Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, agent, ask, branch, join, parallel,
-    parallel_each, pipeline, repeat, review, scope, step, value,
+    AgentBuilder, AgentOptions, AgentOptionsBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms,
+    BranchBuilder, Checked, ChooseBuilder, EachBuilder, FilesBuilder, Flow, HasPrompt, Inputs, Joinable,
+    NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder,
+    Room, Step, StepBuilder, Yields, agent, ask, branch, files, join, parallel, parallel_each, pipeline,
+    repeat, review, scope, step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

@@ -1,8 +1,8 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, Plan, Step, agent, ask, branch, join, parallel, parallel_each, pipeline, repeat, review,
-    scope, step, value,
+    AgentOptions, AnyPlan, Flow, Plan, Step, agent, ask, branch, files, join, parallel, parallel_each,
+    pipeline, repeat, review, scope, step, value,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{
@@ -12,6 +12,7 @@ pub use hermes_core::{
         Isolation,
     },
     failure::{Failure, FailureClass},
+    files::{FileEntry, FileSet, FileText},
 };
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     effect::Isolation,
-    request::{AgentRequest, AskRequest, FileInput, Input, OutputForm, StepRequest},
+    request::{AgentRequest, AskRequest, FileInput, FilesRequest, Input, OutputForm, StepRequest},
 };
 
 fn digest(text: &str) -> Digest {
@@ -42,6 +42,10 @@ fn ask() -> AskRequest {
 
 fn step() -> StepRequest {
     StepRequest { inputs: vec![input("a", "1")], schema: digest("schema"), version: None }
+}
+
+fn files() -> FilesRequest {
+    FilesRequest { globs: vec!["notes/*.md".to_owned(), "!notes/old*".to_owned()], schema: digest("schema") }
 }
 
 /// Asserts that the edit changes the fingerprint, and that the difference names exactly this field.
@@ -225,4 +229,19 @@ fn crashes_keep_the_idempotency_key_and_causes_change_it() {
     ] {
         assert_ne!(key, other);
     }
+}
+
+#[test]
+fn files_globs_count() {
+    row(files(), Request::Files, &Field::Globs, |files| files.globs.push("more/*.md".to_owned()));
+}
+
+#[test]
+fn files_glob_order_counts() {
+    row(files(), Request::Files, &Field::Globs, |files| files.globs.reverse());
+}
+
+#[test]
+fn files_schema_counts() {
+    row(files(), Request::Files, &Field::Schema, |files| files.schema = digest("texts"));
 }

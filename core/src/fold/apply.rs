@@ -32,6 +32,7 @@ impl RunState {
             Kind::Started => return self.started(seq, header),
             Kind::Succeeded => return self.outcome(seq, header, CellStatus::Succeeded, false),
             Kind::Asked => return self.asked(seq, header),
+            Kind::Refused => return self.refused(seq, header),
             _ => {}
         }
         match record.event()? {
@@ -109,7 +110,7 @@ impl RunState {
                 self.dropped.insert(header.at.step);
             }
             Event::Ended(_) => self.ended = Some(seq),
-            Event::Started(_) | Event::Succeeded(_) | Event::Asked(_) => {}
+            Event::Started(_) | Event::Succeeded(_) | Event::Asked(_) | Event::Refused(_) => {}
         }
         Ok(())
     }
@@ -187,6 +188,16 @@ impl RunState {
         cell.rerun = false;
         cell.may_have_acted = false;
         cell.accepted.clear();
+        Ok(())
+    }
+
+    /// A paid answer is kept, whatever becomes of its attempt.
+    fn refused(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
+        let (cell, fresh) = self.entry(seq, header, CellStatus::Started)?;
+        if fresh || cell.status != CellStatus::Started || cell.fingerprint != header.fingerprint {
+            return Err(IllegalEvent::new(seq, header.kind, "no attempt of this request is open there"));
+        }
+        cell.refused.push(seq);
         Ok(())
     }
 

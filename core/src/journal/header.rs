@@ -87,6 +87,8 @@ kinds! {
     Dropped = 18,
     /// The run ended.
     Ended = 19,
+    /// An agent's answer was refused, and another turn follows.
+    Refused = 20,
 }
 
 /// The header of a record.

@@ -6,8 +6,8 @@ mod record;
 
 pub use event::{
     Accepted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Dropped, EndKind,
-    Ended, Event, Failed, Frozen, FrozenKeys, Group, Interrupted, Named, Opened, Parked, RunStarted, Started,
-    Succeeded, Superseded,
+    Ended, Event, Failed, Frozen, FrozenKeys, Group, Interrupted, Named, Opened, Parked, Refused, RunStarted,
+    Started, Succeeded, Superseded,
 };
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};

@@ -70,6 +70,7 @@ impl Event {
             Self::Accepted(_) => Kind::Accepted,
             Self::Dropped(_) => Kind::Dropped,
             Self::Ended(_) => Kind::Ended,
+            Self::Refused(_) => Kind::Refused,
         }
     }
 
@@ -94,6 +95,7 @@ impl Event {
             Self::Accepted(body) => json(body),
             Self::Dropped(body) => json(body),
             Self::Ended(body) => json(body),
+            Self::Refused(body) => json(body),
         }
     }
 }
@@ -148,6 +150,7 @@ impl Record {
             Kind::Accepted => Event::Accepted(self.read()?),
             Kind::Dropped => Event::Dropped(self.read()?),
             Kind::Ended => Event::Ended(self.read()?),
+            Kind::Refused => Event::Refused(self.read()?),
         })
     }
 

@@ -49,6 +49,8 @@ pub enum PlanErrorKind {
     KeysInherited,
     /// A second `revise` on one review.
     RevisedTwice,
+    /// A glob that cannot be one.
+    InvalidGlob,
 }
 
 impl PlanErrorKind {
@@ -76,6 +78,7 @@ impl PlanErrorKind {
             Self::NoStages => "no_stages",
             Self::KeysInherited => "keys_inherited",
             Self::RevisedTwice => "revised_twice",
+            Self::InvalidGlob => "invalid_glob",
         }
     }
 }

@@ -12,6 +12,8 @@ pub type ComputeFn = Arc<dyn Fn(&[Val]) -> Result<Val, Failure> + Send + Sync>;
 pub type AsyncFn = Arc<dyn Fn(Vec<Val>) -> BoxFuture<'static, Result<Val, Failure>> + Send + Sync>;
 /// Renders a prompt from the inputs, in order.
 pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
+/// Says what is wrong with a value, where something is.
+pub type CheckFn = Arc<dyn Fn(&Val) -> Result<Option<String>, Failure> + Send + Sync>;
 /// Makes an item's key from the item.
 pub type KeyFn = Arc<dyn Fn(&Val) -> Result<String, Failure> + Send + Sync>;
 /// Tests a value for a branch's arm.

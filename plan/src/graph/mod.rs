@@ -2,15 +2,17 @@
 
 mod body;
 mod closures;
+mod globs;
 mod kind;
 mod node;
 mod whole;
 
 pub use body::{Body, BodyId, Role};
-pub use closures::{AsyncFn, BoxFuture, ComputeFn, KeyFn, PromptFn, TestFn};
+pub use closures::{AsyncFn, BoxFuture, CheckFn, ComputeFn, KeyFn, PromptFn, TestFn};
+pub use globs::Globs;
 pub use kind::{
-    Agent, Arm, Ask, Call, Choices, Derived, Fan, FanMode, Keys, Kind, LocalStep, Placeholder, Prompt,
-    Repeat, Review,
+    Agent, Arm, Ask, Call, Check, Choices, Derived, Fan, FanMode, Files, Keys, Kind, LocalStep, Placeholder,
+    Prompt, Repeat, Review, Text,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
 pub use whole::{Edge, Graph};

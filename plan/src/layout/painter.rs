@@ -156,7 +156,7 @@ impl<'a> Arrows<'a> {
             self.graph.bodies_of(node.id).into_iter().map(|body| self.graph.body(body)).collect();
         match &node.kind {
             Kind::Placeholder(_) | Kind::Constant(_) | Kind::Derived(_) => return,
-            Kind::Agent(_) | Kind::Ask(_) | Kind::Step(_) => self.inputs(node, end),
+            Kind::Agent(_) | Kind::Ask(_) | Kind::Step(_) | Kind::Files(_) => self.inputs(node, end),
             Kind::Parallel { .. } => {
                 self.inputs(node, end);
                 for body in bodies {

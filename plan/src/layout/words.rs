@@ -16,6 +16,8 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Agent(_) => call("agent"),
         Kind::Ask(_) => call("ask"),
         Kind::Step(_) => call("step"),
+        // What it is made from is not a step.
+        Kind::Files(files) => format!("files {}", files.globs.short()),
         Kind::Parallel { fan: bounds, .. } => {
             let sources = sources.filter(|sources| !sources.is_empty());
             let of = sources.map_or_else(String::new, |sources| format!(" of {sources}"));
