@@ -12,6 +12,7 @@ pub mod ledger;
 mod program;
 mod runner;
 mod services;
+mod snapshot;
 mod sweep;
 mod walk;
 mod watch;
@@ -26,7 +27,7 @@ pub use executor::{
 pub use ledger::{Ledger, LedgerError};
 pub use runner::{
     AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, Runner, RunnerError,
-    RunnerErrorKind, RunnerIdentity,
+    RunnerErrorKind, RunnerIdentity, Turn,
 };
 pub use sweep::{carriers, sweep};
 pub use walk::Counts;

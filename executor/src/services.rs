@@ -31,6 +31,8 @@ pub(crate) struct Services {
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) clock: Clock,
     pub(crate) crash_limit: Option<u32>,
+    /// Where relative paths of plans begin.
+    pub(crate) base_dir: PathBuf,
     /// Random, for the cookies of calls.
     pub(crate) nonce: u64,
     events: broadcast::Sender<RunEvent>,
@@ -48,6 +50,7 @@ impl Services {
         concurrency: usize,
         clock: Clock,
         crash_limit: Option<u32>,
+        base_dir: PathBuf,
     ) -> Self {
         Self {
             ledger,
@@ -56,6 +59,7 @@ impl Services {
             permits: Arc::new(Semaphore::new(concurrency.clamp(1, Semaphore::MAX_PERMITS))),
             clock,
             crash_limit,
+            base_dir,
             nonce: RandomState::new().hash_one(std::process::id()),
             events: broadcast::channel(WATCH_BUFFER).0,
             compared: AtomicU64::new(0),

@@ -23,7 +23,9 @@ pub struct RunEvent {
 impl RunEvent {
     pub(crate) fn new(run: &RunId, walk: &Walk, record: &Record, then: &Then) -> Self {
         let path = match then {
-            Then::Settle(at, _) | Then::Call(at) | Then::Decided(at) => walk.path(*at).to_string(),
+            Then::Settle(at, _) | Then::Call(at) | Then::Decided(at) | Then::Refused(at) => {
+                walk.path(*at).to_string()
+            }
             Then::Asked(at) => match walk.asked_path(*at) {
                 Some(path) => path.to_string(),
                 None => walk.path(*at).to_string(),

@@ -3,7 +3,11 @@
 
 use super::{handle::Executor, live::Shared};
 use crate::{clock::Clock, ledger::Ledger, runner::Runner, services::Services};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use typed_builder::TypedBuilder;
 
 /// The options of an [`Executor`]; made with [`Executor::builder`].
@@ -35,12 +39,18 @@ pub struct ExecutorOptions {
     /// effect; `None` never asks. Default: 3.
     #[builder(default = Some(3))]
     crash_limit: Option<u32>,
+    /// The directory from which the relative paths of plans count, such as the globs of `files(..)`. Default: the directory
+    /// that the process is in when the executor is built.
+    #[builder(default, setter(transform = |path: impl AsRef<Path>| path.as_ref().to_owned()))]
+    base_dir: PathBuf,
 }
 
 impl From<ExecutorOptions> for Executor {
     fn from(options: ExecutorOptions) -> Self {
-        let ExecutorOptions { ledger, runner, runners, concurrency, clock, crash_limit } = options;
-        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit);
+        let ExecutorOptions { ledger, runner, runners, concurrency, clock, crash_limit, base_dir } = options;
+        // Without a current directory there is nothing better to go on with than the path itself.
+        let base_dir = std::path::absolute(Path::new(".").join(&base_dir)).unwrap_or(base_dir);
+        let services = Services::new(ledger, runner, runners, concurrency, clock, crash_limit, base_dir);
         Self { shared: Arc::new(Shared::new(services)) }
     }
 }
@@ -48,7 +58,8 @@ impl From<ExecutorOptions> for Executor {
 impl Executor {
     /// Begins the options of an executor. Only the ledger is required.
     #[expect(clippy::type_complexity, reason = "typed-builder's own form of a builder with nothing set")]
-    pub fn builder() -> ExecutorOptionsBuilder<((), (), (BTreeMap<String, Arc<dyn Runner>>,), (), (), ())> {
+    pub fn builder() -> ExecutorOptionsBuilder<((), (), (BTreeMap<String, Arc<dyn Runner>>,), (), (), (), ())>
+    {
         ExecutorOptions::builder()
     }
 }

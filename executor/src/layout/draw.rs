@@ -109,8 +109,11 @@ impl<'a> Draw<'a> {
             Inside::Arm(frame) => vec![self.body(&self.role(node, frame.body), None, frame)],
             Inside::Review(review) => self.turns(review),
         };
-        let text = &self.lines[node.id.0 as usize];
-        (node, line.state.standing, Drawing::with(with_state(text, &state), inside))
+        let mut text = self.lines[node.id.0 as usize].clone();
+        if let Some(title) = line.titled.and_then(|started| self.run.title(started)) {
+            text = format!("{text} “{title}”");
+        }
+        (node, line.state.standing, Drawing::with(with_state(&text, &state), inside))
     }
 
     fn role(&self, owner: &Node, body: BodyId) -> String {

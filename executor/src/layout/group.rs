@@ -2,7 +2,7 @@
 //! and what stops with it.
 
 use super::standing::{Standing, State};
-use hermes_core::failure::FailureClass;
+use hermes_core::{failure::FailureClass, ids::Seq};
 use hermes_plan::graph::{BodyId, FanMode, NodeId};
 
 /// One copy of a body.
@@ -16,6 +16,8 @@ pub(super) struct Line {
     pub(super) node: NodeId,
     pub(super) state: State,
     pub(super) inside: Inside,
+    /// The record that has its title, where it may have one.
+    pub(super) titled: Option<Seq>,
 }
 
 /// What is unrolled below a line.
@@ -117,7 +119,7 @@ fn stop(state: &mut State, to: Standing) {
 impl Line {
     pub(super) fn group(node: NodeId, inside: Inside) -> Self {
         let state = inside.state().unwrap_or_else(|| Standing::NotStarted.into());
-        Self { node, state, inside }
+        Self { node, state, inside, titled: None }
     }
 
     fn stop(&mut self, to: Standing) {

@@ -29,6 +29,8 @@ pub(crate) enum Then {
     Asked(At),
     /// The call may begin.
     Call(At),
+    /// The refused answer is kept: the call's next turn may begin.
+    Refused(At),
 }
 
 /// A recorded outcome.
@@ -79,7 +81,7 @@ impl Walk {
     /// Goes on from a record that is durable at `seq`. Calls that may begin are for whoever dispatches.
     pub(crate) fn durable(&mut self, then: Then, seq: Seq) -> Option<At> {
         match then {
-            Then::Nothing => {}
+            Then::Nothing | Then::Refused(_) => {}
             Then::Settle(at, outcome) => self.call_settled(at, outcome),
             Then::Decided(at) => self.decision_stands(at),
             Then::Asked(at) => self.question_open(at, seq),

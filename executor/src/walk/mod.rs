@@ -18,6 +18,7 @@ mod replay;
 mod request;
 mod state;
 mod unroll;
+mod wording;
 
 pub(crate) use call::CallEnd;
 pub(crate) use emit::Then;

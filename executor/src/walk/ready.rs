@@ -52,7 +52,7 @@ impl Walk {
                 };
                 self.settle(at, slot);
             }
-            Kind::Agent(_) | Kind::Step(_) => self.look_at_call(at),
+            Kind::Agent(_) | Kind::Step(_) | Kind::Files(_) => self.look_at_call(at),
             Kind::Ask(_) => self.look_at_question(at),
             Kind::Review(_) => self.look_at_review(at),
             Kind::Parallel { .. } => self.begin_parallel(at),

@@ -499,6 +499,7 @@ pub(crate) fn kind_word(kind: &Kind) -> &'static str {
         Kind::Agent(_) => "agent",
         Kind::Ask(_) => "ask",
         Kind::Step(_) => "step",
+        Kind::Files(_) => "files",
         Kind::Parallel { .. } => "parallel",
         Kind::Each { .. } => "parallel each",
         Kind::Pipeline { .. } => "pipeline",
