@@ -237,6 +237,7 @@ async fn every_step_of_the_small_plans() {
         "choose" choose_some text(), as_they_are();
         "review" approve_or_revise text(), as_they_are();
         "step" local_rust "4.2".to_owned(), as_they_are();
+        "files" files_as_they_are text(), as_they_are();
         "derived" derived_values report(5), as_they_are();
         "parallel" known_fan_out text(), as_they_are();
         "parallel_each" fan_out_over_a_list reports(), as_they_are();

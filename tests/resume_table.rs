@@ -582,3 +582,39 @@ fn a_failed_group_dispatches_nothing_after_a_crash() {
         assert_eq!(calls.count(), 2);
     });
 }
+
+/// A snapshot of files, whose globs can be edited.
+fn snapshot(globs: &'static [&'static str]) -> Plan<String, FileSet> {
+    Plan::new("snapshot", move |_: Step<String>| files("taken", globs.iter().copied()).list()).unwrap()
+}
+
+fn over(store: &Store, base: &tempfile::TempDir) -> Executor {
+    Executor::builder().ledger(store.open()).runner(refuses()).base_dir(base.path()).build()
+}
+
+#[tokio::test]
+async fn files_taken_are_reused_whatever_became_of_them_and_other_globs_conflict() {
+    let (store, base) = (Store::new(), tempfile::tempdir().unwrap());
+    std::fs::write(base.path().join("a.md"), "one").unwrap();
+    let plan = snapshot(&["*.md"]);
+    let (first, _) = start(&over(&store, &base), &plan, "t".to_owned()).await.completed();
+    std::fs::write(base.path().join("a.md"), "two").unwrap();
+    let (set, counts) = resume(&over(&store, &base), &plan).await.completed();
+    assert_eq!((&set, counts.reused), (&first, 1));
+    let (set, counts) = retry(&over(&store, &base), &plan).await.completed();
+    assert_eq!((&set, counts.reused), (&first, 1));
+    let other = snapshot(&["*.md", "*.txt"]);
+    assert_eq!(changed_fields(&resume(&over(&store, &base), &other).await.parked()), ["taken: globs"]);
+    assert_eq!(changed_fields(&retry(&over(&store, &base), &other).await.parked()), ["taken: globs"]);
+}
+
+#[tokio::test]
+async fn files_that_could_not_be_taken_are_tried_again_by_retry_and_with_other_globs() {
+    let (store, base) = (Store::new(), tempfile::tempdir().unwrap());
+    let plan = snapshot(&["*.md"]);
+    start(&over(&store, &base), &plan, "t".to_owned()).await.failed();
+    std::fs::write(base.path().join("a.md"), "one").unwrap();
+    // The recorded failure is the outcome, until somebody retries.
+    resume(&over(&store, &base), &plan).await.failed();
+    retry(&over(&store, &base), &plan).await.completed();
+}

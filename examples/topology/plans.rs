@@ -10,6 +10,7 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("choose", choose_some)?.into(),
         Plan::new("review", approve_or_revise)?.into(),
         Plan::new("step", local_rust)?.into(),
+        Plan::new("files", files_as_they_are)?.into(),
         Plan::new("derived", derived_values)?.into(),
         Plan::new("parallel", known_fan_out)?.into(),
         Plan::new("parallel_each", fan_out_over_a_list)?.into(),
@@ -98,6 +99,12 @@ pub(crate) fn derived_values(report: Step<Report>) -> Step<String> {
         .input("channel", value("ops".to_owned()))
         .prompt("Announce it.")
         .text()
+}
+
+/// A snapshot of files, which stay as they were then.
+pub(crate) fn files_as_they_are(question: Step<String>) -> Step<String> {
+    let notes = files("notes", ["examples/data/**/*.md", "!**/drafts"]).texts();
+    agent("answer").input("question", question).input("notes", notes).prompt("Answer from the notes.").text()
 }
 
 /// A fan-out whose children are known when the plan is built.

@@ -195,7 +195,7 @@ fn journal(ledger: &Ledger) -> Journal {
     let event = |seq: Seq| ledger.record(run, seq).unwrap().event().unwrap();
     let state = ledger.state(run).unwrap();
     let planned =
-        state.steps.iter().filter(|(_, kind)| ["agent", "ask", "review", "step"].contains(&&**kind));
+        state.steps.iter().filter(|(_, kind)| ["agent", "ask", "review", "step", "files"].contains(&&**kind));
     let planned: BTreeSet<_> = planned.map(|(pattern, _)| pattern.to_string()).collect();
     let (mut steps, mut reached) = (BTreeMap::new(), BTreeSet::new());
     for (at, cell) in state.cells() {

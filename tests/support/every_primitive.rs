@@ -18,6 +18,9 @@ pub(crate) struct Finding {
 /// The names of the local steps: the diary counts them by name, as a closure does not know the path it is called for.
 pub(crate) const STEPS: [&str; 7] = ["halve", "even", "doubt", "length", "cut", "give_up", "file"];
 
+/// Steps that call neither agents nor closures: nobody can note them.
+pub(crate) const UNCALLED: [&str; 1] = ["shelf"];
+
 /// The plan. Its steps note in the diary that they are called.
 pub(crate) fn every_primitive(diary: &Diary) -> Plan<Vec<String>, Vec<String>> {
     Plan::new("every-primitive", |topics| build(topics, diary)).unwrap()
@@ -75,7 +78,9 @@ fn build(topics: Step<Vec<String>>, diary: &Diary) -> Step<Vec<String>> {
     .all();
     let text = talk(lenses, diary);
     let last = shorten(text, diary);
-    let sent = agent("send").input("last", last).prompt("Send it.").isolation(Isolation::None).text();
+    let shelf = files("shelf", ["examples/data/*.md"]).list();
+    let sent =
+        agent("send").input("last", last).prompt("Send it.").isolation(Isolation::None).after(shelf).text();
     let noted = noting("file", "send");
     let filed = step("file").input("sent", sent).input("told", told).effect(Unsafe).run(move |sent, told| {
         noted();
