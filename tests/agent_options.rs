@@ -189,10 +189,11 @@ async fn the_model_made_from_the_inputs_is_asked_for_and_compared() {
     resume(&store.replayer(), &fixed.unwrap()).await.completed();
 }
 
+type Builds = fn(Step<String>) -> Step<String>;
+
 #[tokio::test]
 async fn what_the_closures_do_wrong_fails_the_step_at_their_line_before_anything_is_paid() {
     let at = line!() + 3;
-    type Builds = fn(Step<String>) -> Step<String>;
     let plans: [(Builds, FailureClass, &str); 3] = [
         (
             |text| agent("a").input("text", text).title_with(|_| panic!("no title")).prompt("Go.").text(),

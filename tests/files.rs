@@ -4,7 +4,7 @@ mod support;
 
 use hermes_workflows::{
     core::{digest::Digest, fold::CellStatus, ids::Seq},
-    executor::ledger::{CrashBackend, Loss, RedbStore},
+    executor::ledger::{CrashBackend, Loss, RedbStore, Store as Engine},
     prelude::*,
 };
 use std::{
@@ -145,13 +145,12 @@ async fn other_globs_are_a_conflict_and_a_rerun_takes_the_files_anew() {
 async fn contents_are_blobs_under_their_hashes_each_once() {
     let base = directory(&[("a", "same"), ("b", "same"), ("c", "other")]);
     let store = Arc::new(RedbStore::in_memory().unwrap());
-    let ledger = Ledger::on(Arc::clone(&store) as Arc<dyn hermes_workflows::executor::ledger::Store>);
+    let ledger = Ledger::on(Arc::clone(&store) as Arc<dyn Engine>);
     let executor = over(ledger.clone(), base.path());
     let (set, _) = start(&executor, &listing(&["*"]), ()).await.completed();
     assert_eq!(set.files[0].hash, set.files[1].hash);
     assert_eq!(ledger.blob(&set.files[1].hash).unwrap().unwrap(), b"same");
     let mut blobs = 0;
-    use hermes_workflows::executor::ledger::Store as _;
     store.blobs(&mut |_, _| blobs += 1).unwrap();
     assert_eq!(blobs, 2);
     // A step reads them through the ledger.

@@ -2,12 +2,17 @@
 
 #[path = "repair/crashes.rs"]
 mod crashes;
+#[path = "support/store.rs"]
+mod store;
 mod support;
 
 use hermes_workflows::{
     core::{
         ids::Seq,
-        journal::{Event, Kind},
+        journal::{
+            Event,
+            Kind::{self, Ended, Named, Refused, RunStarted, Started, Succeeded},
+        },
         receipt::{Cost, Receipt, Usage},
     },
     prelude::*,
@@ -96,7 +101,6 @@ async fn each_violation_is_told_in_the_next_turn_of_the_same_attempt() {
     assert_eq!(last[2].violations, ["3 is odd", "too long a reason"]);
     assert!(last[2].feedback.contains("- 3 is odd\n- too long a reason"), "{}", last[2].feedback);
     assert_eq!(turns[2].previous, last[..2]);
-    use Kind::{Ended, Named, Refused, RunStarted, Started, Succeeded};
     let expected = [RunStarted, Named, Started, Refused, Refused, Refused, Succeeded, Ended];
     assert_eq!(kinds(&executor), expected);
 }
@@ -326,4 +330,15 @@ async fn an_answer_that_is_far_too_long_is_not_sent_back() {
     let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
     assert_eq!((failure.class, script.count("judge")), (FailureClass::InvalidOutput, 1));
     assert!(failure.message.contains("too long a reason (an answer of more than 8388608 bytes"), "{failure}");
+}
+
+#[tokio::test]
+async fn what_is_said_to_be_wrong_is_cut_where_it_says_everything() {
+    let plan = Plan::new("talks", |text: Step<String>| {
+        agent("a").input("text", text).prompt("Go.").check(|text: &String| Err(text.clone())).repair(1).text()
+    });
+    let script = Scripted::new().text("a", "é".repeat(50_000));
+    let failure = start(&memory(script.clone()), &plan.unwrap(), "t".to_owned()).await.failed();
+    assert_eq!(script.seen()[1].previous[0].violations, ["é".repeat(4096) + " …"]);
+    assert!(failure.message.len() < 10_000, "{} bytes", failure.message.len());
 }

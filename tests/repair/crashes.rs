@@ -2,13 +2,21 @@
 //! before it was durable.
 
 use super::{Verdict, kinds, plan, verdict};
+use crate::store::reads_from;
 use crate::support::{
     diary::{Diary, Entry},
     *,
 };
 use hermes_workflows::{
-    core::{effect::Effect, ids::Seq, journal::Kind},
-    executor::ledger::{Append, CrashBackend, Loss, RedbStore},
+    core::{
+        effect::Effect,
+        ids::Seq,
+        journal::Kind::{self, Ended, Named, Refused, RunStarted, Started, Succeeded},
+    },
+    executor::{
+        LedgerError,
+        ledger::{Append, CommitBatch, CrashBackend, Loss, RedbStore, Store as Engine},
+    },
     prelude::*,
 };
 use std::sync::Arc;
@@ -91,7 +99,6 @@ async fn after_every_record() {
     let whole = super::memory(third_time_lucky(&Diary::default()));
     start(&whole, &plan(2), "text".to_owned()).await.completed();
     let all = kinds(&whole);
-    use Kind::{Ended, Named, Refused, RunStarted, Started, Succeeded};
     assert_eq!(all, [RunStarted, Named, Started, Refused, Refused, Succeeded, Ended]);
     for records in 1..=all.len() {
         let diary = Diary::default();
@@ -137,4 +144,38 @@ async fn between_two_turns_an_unsafe_call_is_in_doubt() {
     resume(&executor, &unsafe_plan()).await.completed();
     assert_eq!(diary.entries().len(), 3);
     assert_eq!(executor.refused_answers(&run_id(), "judge").unwrap().len(), 3);
+}
+
+/// A disk that is full when the first refused answer is to be kept.
+struct Full {
+    inner: RedbStore,
+}
+
+impl Engine for Full {
+    reads_from!(inner);
+
+    fn commit(&self, batch: &CommitBatch) -> Result<(), LedgerError> {
+        if batch.rows.iter().any(|(_, _, record)| record.header.kind == Kind::Refused) {
+            return Err(LedgerError::Failed { ledger: "the ledger".to_owned(), why: "no room".to_owned() });
+        }
+        self.inner.commit(batch)
+    }
+
+    fn settle(&self) -> Result<(), LedgerError> {
+        self.inner.settle()
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_not_followed_by_another_turn() {
+    let diary = Diary::default();
+    let ledger = Ledger::on(Arc::new(Full { inner: RedbStore::in_memory().unwrap() }));
+    let executor = Executor::builder().ledger(ledger).runner(third_time_lucky(&diary)).build();
+    let error = start(&executor, &plan(2), "text".to_owned()).await.unwrap_err();
+    assert!(error.to_string().contains("no room"), "{error}");
+    // All that was begun on this runtime has had its turn.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(diary.entries().len(), 1);
 }

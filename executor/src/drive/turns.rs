@@ -24,6 +24,8 @@ use tokio_util::sync::CancellationToken;
 const ANSWER_LIMIT: usize = 64 << 20;
 /// The most bytes of a refused answer that another turn may mend: as JSON text in a record it may become six times as long.
 const MENDED_LIMIT: usize = 8 << 20;
+/// The most characters of what is said to be wrong with an answer, once: an error may quote all of it.
+const SAID: usize = 4096;
 /// The most characters of a refused answer that its failure shows.
 const SHOWN: usize = 64 << 10;
 
@@ -160,6 +162,13 @@ fn shown(failure: Failure, raw: &str) -> Failure {
     failure.with_raw(raw.chars().take(SHOWN).collect::<String>())
 }
 
+fn short(why: String) -> String {
+    match why.char_indices().nth(SAID) {
+        Some((cut, _)) => format!("{} …", &why[..cut]),
+        None => why,
+    }
+}
+
 /// The failure of a call whose last answer was refused.
 fn invalid(violations: &[String], check: Option<Location>, turn: u32, too_long: bool) -> Failure {
     let mut message = violations.join("; ");
@@ -227,7 +236,7 @@ impl Standard {
         match guarded(self.place, || (self.decode)(std::slice::from_ref(&value))) {
             Ok(_) => {}
             Err(failure) if failure.class == FailureClass::Panicked => return Worth::Failed(failure),
-            Err(failure) => return refused(failure.message),
+            Err(failure) => return refused(short(failure.message)),
         }
         let mut wrong = Vec::new();
         let mut first = None;
@@ -236,7 +245,7 @@ impl Standard {
                 Ok(None) => {}
                 Ok(Some(why)) => {
                     first = first.or(Some(check.at));
-                    wrong.push(why);
+                    wrong.push(short(why));
                 }
                 Err(failure) => return Worth::Failed(failure.located(check.at)),
             }

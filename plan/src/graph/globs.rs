@@ -45,18 +45,15 @@ impl Globs {
         let mut reach = Vec::new();
         for whole in &written {
             let bad = |why: String| format!("the glob `{}` {why}", whole.escape_debug());
-            match whole.strip_prefix('!') {
-                Some(glob) => {
-                    left_out.add(compile(glob).map_err(bad)?);
-                    // Whoever leaves out all that is in a directory leaves out the directory.
-                    if let Some(directory) = glob.strip_suffix("/**") {
-                        left_out.add(compile(directory).map_err(bad)?);
-                    }
+            if let Some(glob) = whole.strip_prefix('!') {
+                left_out.add(compile(glob).map_err(bad)?);
+                // Whoever leaves out all that is in a directory leaves out the directory.
+                if let Some(directory) = glob.strip_suffix("/**") {
+                    left_out.add(compile(directory).map_err(bad)?);
                 }
-                None => {
-                    wanted.add(compile(whole).map_err(bad)?);
-                    reach.push(Reach::of(whole));
-                }
+            } else {
+                wanted.add(compile(whole).map_err(bad)?);
+                reach.push(Reach::of(whole));
             }
         }
         if reach.is_empty() {
