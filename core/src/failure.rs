@@ -50,6 +50,8 @@ pub enum FailureClass {
     Undecodable,
     /// The files that were asked for could not be taken as they are.
     FilesNotTaken,
+    /// Two lists that were to be zipped have different lengths.
+    UnequalLists,
 }
 
 impl FailureClass {
@@ -92,6 +94,7 @@ impl FailureClass {
             Self::Interrupted => "the process ended while it ran",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
             Self::FilesNotTaken => "the files could not be taken",
+            Self::UnequalLists => "two lists to be zipped have different lengths",
         }
     }
 
@@ -123,6 +126,7 @@ impl FailureClass {
             Self::BlankPrompt => "let the prompt builder return text",
             Self::Undecodable => "decode what was stored, or run the step again",
             Self::FilesNotTaken => "mend the globs, the files or `.base_dir(..)`, then retry the run",
+            Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }
     }
 }

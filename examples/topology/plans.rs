@@ -12,15 +12,21 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("step", local_rust)?.into(),
         Plan::new("files", files_as_they_are)?.into(),
         Plan::new("derived", derived_values)?.into(),
+        Plan::new("lists", verbs_on_lists)?.into(),
         Plan::new("parallel", known_fan_out)?.into(),
         Plan::new("parallel_each", fan_out_over_a_list)?.into(),
         Plan::new("results", failures_as_values)?.into(),
         Plan::new("options", failures_left_out)?.into(),
+        Plan::new("keyed", results_under_their_keys)?.into(),
         Plan::new("pipeline", stage_by_stage)?.into(),
+        Plan::new("stage_with", beside_the_original)?.into(),
         Plan::new("repeat", until_it_is_short)?.into(),
         Plan::new("repeat_or_else", as_good_as_it_gets)?.into(),
         Plan::new("branch", by_severity)?.into(),
         Plan::new("branch_or_fail", only_known_languages)?.into(),
+        Plan::new("case", what_a_value_holds)?.into(),
+        Plan::new("catch", one_way_or_the_other)?.into(),
+        Plan::new("settled", whatever_becomes_of_it)?.into(),
         Plan::new("scope", the_same_twice)?.into(),
         Plan::new("after", order_without_data)?.into(),
         Plan::new("nested", pipelines_in_parallel)?.into(),
@@ -107,6 +113,20 @@ pub(crate) fn files_as_they_are(question: Step<String>) -> Step<String> {
     agent("answer").input("question", question).input("notes", notes).prompt("Answer from the notes.").text()
 }
 
+/// Verbs on lists, derived as well. What stays of a fan-out's result keeps its items' keys.
+pub(crate) fn verbs_on_lists(reports: Step<Vec<Report>>) -> Step<(Vec<String>, Option<Report>)> {
+    let diagnoses =
+        parallel_each("reports", reports, one_agent).key_by(|report| report.title.clone()).results();
+    let fixes = parallel_each("fixes", diagnoses.successes(), |diagnosis| {
+        agent("fix").input("diagnosis", diagnosis).prompt("Propose a fix.").text()
+    })
+    .all();
+    let open = agent("tell").input("failures", diagnoses.failures()).prompt("Tell what failed.").text();
+    let all =
+        join((fixes, open)).map(|(fixes, open)| [fixes.as_slice(), std::slice::from_ref(open)].concat());
+    join((all, reports.filter(|report| report.severity > 7).first()))
+}
+
 /// A fan-out whose children are known when the plan is built.
 pub(crate) fn known_fan_out(code: Step<String>) -> Step<Vec<String>> {
     parallel("lenses", ["security", "style", "tests"], |lens| {
@@ -132,12 +152,29 @@ pub(crate) fn failures_left_out(reports: Step<Vec<Report>>) -> Step<usize> {
     diagnoses.map(|diagnoses| diagnoses.iter().flatten().count())
 }
 
+/// Each element of the result with the key of its item.
+pub(crate) fn results_under_their_keys(reports: Step<Vec<Report>>) -> Step<String> {
+    let diagnoses =
+        parallel_each("reports", reports, one_agent).key_by(|report| report.title.clone()).keyed().all();
+    agent("sum_up").input("diagnoses", diagnoses).prompt("Sum them up by title.").text()
+}
+
 /// All items end one stage before the next begins.
 pub(crate) fn stage_by_stage(pages: Step<Vec<String>>) -> Step<Vec<String>> {
     pipeline("pages", pages)
         .stage(|page| agent("translate").input("page", page).prompt("Translate the page.").text())
         .stage(|page| agent("proofread").input("page", page).prompt("Proofread the page.").text())
         .limit(8)
+        .all()
+}
+
+/// A later stage may see the item as it entered the pipeline.
+pub(crate) fn beside_the_original(pages: Step<Vec<String>>) -> Step<Vec<String>> {
+    pipeline("pages", pages)
+        .stage(|page| agent("translate").input("page", page).prompt("Translate the page.").text())
+        .stage_with(|translated, page| {
+            agent("compare").input("page", page).input("translated", translated).prompt("Mend it.").text()
+        })
         .all()
 }
 
@@ -189,6 +226,54 @@ pub(crate) fn only_known_languages(text: Step<String>) -> Step<String> {
             |_| agent("french").input("text", text).prompt("Abrège-le.").text(),
         )
         .or_fail()
+}
+
+/// A ticket, as a classifier reads it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum Ticket {
+    Bug(Report),
+    Question { asked: String },
+    Praise,
+}
+
+/// A choice by what a value holds: each arm gets what its case found.
+pub(crate) fn what_a_value_holds(ticket: Step<Ticket>) -> Step<String> {
+    let bug = |ticket: &Ticket| if let Ticket::Bug(report) = ticket { Some(report.clone()) } else { None };
+    let asked = |ticket: &Ticket| match ticket {
+        Ticket::Question { asked } => Some(asked.clone()),
+        _ => None,
+    };
+    branch("ticket", ticket)
+        .case("bug", bug, |report| agent("fix").input("report", report).prompt("Fix it.").text())
+        .case("question", asked, |asked| agent("answer").input("asked", asked).prompt("Answer it.").text())
+        .otherwise(|_| value("thanks".to_owned()))
+}
+
+/// A failure that is caught: something else takes the place of the output.
+pub(crate) fn one_way_or_the_other(text: Step<String>) -> Step<String> {
+    catch("first_try", || {
+        let short = agent("shorten").input("text", text).prompt("Shorten it.").text();
+        step("check")
+            .input("short", short)
+            .try_run(|short| if short.len() < 280 { Ok(short.clone()) } else { Err("still too long") })
+    })
+    .or_else(|failure| {
+        agent("second_try")
+            .input("text", text)
+            .input("why", failure)
+            .prompt("Mind why the first failed.")
+            .text()
+    })
+}
+
+/// What became of a step, a failure included, as a value; and a step that waits for another in any case.
+pub(crate) fn whatever_becomes_of_it(text: Step<String>) -> Step<bool> {
+    let posted = agent("post").input("text", text).prompt("Post it.").text();
+    let noted = step("note")
+        .input("posted", posted.settled())
+        .run(|posted| posted.as_ref().map_or_else(|failure| failure.message.clone(), Clone::clone));
+    let tidied = step("tidy_up").after(noted).run(|| "tidied".to_owned());
+    join((noted, tidied)).map(|(noted, _)| noted.is_empty())
 }
 
 /// Names for groups of steps: one function of handles, used twice.

@@ -1,6 +1,6 @@
 //! A plan prepared for walking: what each node waits for, and who waits for it. Made once per driven run.
 
-use hermes_plan::graph::{BodyId, Graph, Keys, Kind, NodeId};
+use hermes_plan::graph::{BodyId, Compute, Derived, Graph, Keys, Kind, NodeId};
 use std::sync::Arc;
 
 /// Stands for "the body's result" where a frame itself waits for an outer node.
@@ -17,8 +17,10 @@ pub(crate) struct Program {
     pub(crate) local: Vec<u32>,
     /// By body: whether its result is made outside it.
     pub(crate) outer_result: Vec<bool>,
-    /// By node: whether another fan-out inherits its keys.
+    /// By node: whether a fan-out inherits its keys.
     pub(crate) inherited: Vec<bool>,
+    /// By node: whether its failure is a value, which fails nothing by itself.
+    pub(crate) handled: Vec<bool>,
     /// By body: whether questions can open in it, at any depth.
     pub(crate) asks: Vec<bool>,
 }
@@ -31,6 +33,7 @@ impl Program {
             local: vec![0; graph.len()],
             outer_result: Vec::new(),
             inherited: vec![false; graph.len()],
+            handled: vec![false; graph.len()],
             asks: Vec::new(),
             graph: Arc::clone(&graph),
         };
@@ -53,9 +56,12 @@ impl Program {
             if let Kind::Each { keys: Keys::Inherited(from), .. }
             | Kind::Pipeline { keys: Keys::Inherited(from), .. } = &node.kind
             {
-                program.inherited[from.0 as usize] = true;
+                program.inherit(*from);
             }
             program.deps.push(deps);
+        }
+        for node in graph.settled() {
+            program.handled[node.0 as usize] = true;
         }
         // Bodies are numbered outside in, so an inner body's answer is known before its owner's is needed.
         program.asks = vec![false; graph.bodies().len()];
@@ -67,6 +73,19 @@ impl Program {
             program.asks[body.id.0 as usize] = asks;
         }
         program
+    }
+
+    /// Notes that somebody inherits the keys of `from`: with a verb that keeps keys, also those of its list.
+    fn inherit(&mut self, mut from: NodeId) {
+        let graph = Arc::clone(&self.graph);
+        loop {
+            self.inherited[from.0 as usize] = true;
+            let node = graph.node(from);
+            match (&node.kind, node.inputs.first()) {
+                (Kind::Derived(Derived { compute: Compute::Kept(_), .. }), Some(list)) => from = list.node,
+                _ => return,
+            }
+        }
     }
 
     pub(crate) fn body_of(&self, node: NodeId) -> BodyId {

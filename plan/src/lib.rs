@@ -12,10 +12,10 @@ mod snapshot;
 
 pub use authoring::{
     AgentBuilder, AgentOptions, AgentOptionsBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms,
-    BranchBuilder, Checked, ChooseBuilder, EachBuilder, FilesBuilder, Flow, HasPrompt, Inputs, Joinable,
-    NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder,
-    Room, Step, StepBuilder, Yields, agent, ask, branch, files, join, parallel, parallel_each, pipeline,
-    repeat, review, scope, step, value,
+    BranchBuilder, CatchBuilder, Checked, ChooseBuilder, EachBuilder, Ends, FilesBuilder, Flow, HasPrompt,
+    Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
+    RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, Yields, agent, ask, branch, catch, files, join,
+    parallel, parallel_each, pipeline, repeat, review, scope, step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

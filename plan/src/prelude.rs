@@ -1,12 +1,12 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AgentOptions, AnyPlan, Flow, Plan, Step, agent, ask, branch, files, join, parallel, parallel_each,
+    AgentOptions, AnyPlan, Flow, Plan, Step, agent, ask, branch, catch, files, join, parallel, parallel_each,
     pipeline, repeat, review, scope, step, value,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{
-    data::Data,
+    data::{Data, Keyed},
     effect::{
         Effect::{self, Idempotent, Pure, Unsafe},
         Isolation,

@@ -31,7 +31,8 @@ fn label(root: &Value, schema: &Value, name: Option<&str>, depth: usize) -> Stri
     }
     let inner = |schema: &Value| label(root, schema, None, depth + 1);
     if let Some(name) = name {
-        return name.to_owned();
+        return keyed_value(name, map)
+            .map_or_else(|| name.to_owned(), |value| format!("Keyed<{}>", inner(value)));
     }
     if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
         return referred(root, reference, depth);
@@ -84,6 +85,13 @@ fn joined(labels: Vec<String>) -> String {
         (several, true) => format!("({})?", several.join(" | ")),
         (several, false) => several.join(" | "),
     }
+}
+
+/// What is under the key in a `Keyed<T>`: schemars tells the instances of a generic type apart by numbers only.
+fn keyed_value<'a>(name: &str, map: &'a Map<String, Value>) -> Option<&'a Value> {
+    let numbered = name.strip_prefix("Keyed")?.bytes().all(|digit| digit.is_ascii_digit());
+    let fields = map.get("properties").and_then(Value::as_object).filter(|fields| fields.len() == 2)?;
+    fields.get("value").filter(|_| numbered && fields.contains_key("key"))
 }
 
 /// The shape schemars gives `Result<T, E>`: one object with `Ok`, one with `Err`.

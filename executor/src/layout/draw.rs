@@ -107,13 +107,19 @@ impl<'a> Draw<'a> {
             Inside::Fan(fan) => self.fan(node, fan),
             Inside::Loop(rounds) => self.rounds(node, rounds),
             Inside::Arm(frame) => vec![self.body(&self.role(node, frame.body), None, frame)],
+            Inside::Catch(catch) => {
+                let mut lines = self.frame(&catch.body);
+                let role = |frame: &Frame| self.body(&self.role(node, frame.body), None, frame);
+                lines.extend(catch.otherwise.as_ref().map(role));
+                lines
+            }
             Inside::Review(review) => self.turns(review),
         };
         let mut text = self.lines[node.id.0 as usize].clone();
         if let Some(title) = line.titled.and_then(|started| self.run.title(started)) {
             text = format!("{text} “{title}”");
         }
-        (node, line.state.standing, Drawing::with(with_state(&text, &state), inside))
+        (node, line.counts_as(), Drawing::with(with_state(&text, &state), inside))
     }
 
     fn role(&self, owner: &Node, body: BodyId) -> String {

@@ -18,6 +18,8 @@ pub(super) struct Line {
     pub(super) inside: Inside,
     /// The record that has its title, where it may have one.
     pub(super) titled: Option<Seq>,
+    /// Whether its failure is a value, which fails nothing around it.
+    pub(super) handled: bool,
 }
 
 /// What is unrolled below a line.
@@ -28,6 +30,7 @@ pub(super) enum Inside {
     Loop(Loop),
     /// The arm that was taken.
     Arm(Frame),
+    Catch(Catch),
     Review(Review),
 }
 
@@ -43,6 +46,13 @@ pub(super) struct Fan {
 pub(super) struct Item {
     pub(super) key: String,
     pub(super) frames: Vec<Frame>,
+}
+
+/// What a catch watches over, and what comes instead.
+pub(super) struct Catch {
+    pub(super) body: Frame,
+    /// The else: there once what it watches over has failed.
+    pub(super) otherwise: Option<Frame>,
 }
 
 /// The rounds of a loop, from 1.
@@ -94,12 +104,12 @@ impl Frame {
     }
 
     pub(super) fn failed(&self) -> bool {
-        self.lines.iter().any(|line| line.state.standing.fails())
+        self.lines.iter().any(|line| !line.handled && line.state.standing.fails())
     }
 
     /// `None` where the frame has no step of its own.
     pub(super) fn standing(&self) -> Option<Standing> {
-        Standing::of(self.lines.iter().map(|line| line.state.standing))
+        Standing::of(self.lines.iter().map(Line::counts_as))
     }
 
     /// Nothing in it that has not started will; it is `to` instead.
@@ -117,9 +127,21 @@ fn stop(state: &mut State, to: Standing) {
 }
 
 impl Line {
-    pub(super) fn group(node: NodeId, inside: Inside) -> Self {
+    pub(super) fn group(node: NodeId, inside: Inside, handled: bool) -> Self {
         let state = inside.state().unwrap_or_else(|| Standing::NotStarted.into());
-        Self { node, state, inside, titled: None }
+        Self { node, state, inside, handled, titled: None }
+    }
+
+    /// What it counts as in what it stands in: a failure that was handled is an outcome.
+    pub(super) fn counts_as(&self) -> Standing {
+        match self.state.standing {
+            Standing::Failed | Standing::Cancelled | Standing::NeverBegan | Standing::Skipped
+                if self.handled =>
+            {
+                Standing::Done
+            }
+            standing => standing,
+        }
     }
 
     fn stop(&mut self, to: Standing) {
@@ -150,6 +172,7 @@ impl Inside {
                 rounds.iter_mut().map(|round| &mut round.frame).chain(otherwise).for_each(each);
             }
             Self::Arm(frame) => each(frame),
+            Self::Catch(Catch { body, otherwise }) => std::iter::once(body).chain(otherwise).for_each(each),
             Self::Review(review) => {
                 review.turns.iter_mut().filter_map(|turn| turn.revision.as_mut()).for_each(each);
             }
@@ -163,6 +186,7 @@ impl Inside {
             Self::Fan(fan) => Some(fan.state()),
             Self::Loop(rounds) => Some(rounds.state()),
             Self::Arm(frame) => Some(frame.standing().unwrap_or(Standing::Done).into()),
+            Self::Catch(catch) => Some(catch.state()),
             Self::Review(review) => Some(review.state()),
         }
     }
@@ -211,6 +235,20 @@ impl Fan {
         match self.standings().filter(|standing| failed(*standing)).count() {
             0 => Standing::Done.into(),
             count => State::new(Standing::Done, format!("done, {count} of {} failed", self.items.len())),
+        }
+    }
+}
+
+impl Catch {
+    fn state(&self) -> State {
+        if !self.body.failed() {
+            return self.body.standing().unwrap_or(Standing::Done).into();
+        }
+        let caught = || State::new(Standing::Done, "done, with its failure caught");
+        match self.otherwise.as_ref().map(Frame::standing) {
+            None | Some(None | Some(Standing::Done)) => caught(),
+            Some(Some(Standing::NotStarted)) => Standing::Begun.into(),
+            Some(Some(standing)) => standing.into(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Read,
-    group::{Answer, Fan, Frame, Inside, Item, Line, Loop, Review, Round, Turn, failed},
+    group::{Answer, Catch, Fan, Frame, Inside, Item, Line, Loop, Review, Round, Turn, failed},
     standing::{Standing, State},
 };
 use crate::error::DriveError;
@@ -34,6 +34,8 @@ pub(super) struct Unroll<'a> {
     numbers: Vec<Option<StepNo>>,
     /// What failed the run, where that left no record of its own.
     blamed: Option<(StepPath, FailureClass)>,
+    /// The nodes whose failure is a value.
+    settled: BTreeSet<NodeId>,
 }
 
 impl<'a> Unroll<'a> {
@@ -55,7 +57,8 @@ impl<'a> Unroll<'a> {
         };
         let number = |node: &Node| (!node.pattern.is_empty()).then(|| run.number(&node.pattern)).flatten();
         let numbers = graph.nodes().map(number).collect();
-        Ok(Self { graph, run, lines: Lines::new(graph), live, end, read, numbers, blamed })
+        let (lines, settled) = (Lines::new(graph), graph.settled());
+        Ok(Self { graph, run, lines, live, end, read, numbers, blamed, settled })
     }
 
     /// The plan itself.
@@ -93,15 +96,16 @@ impl<'a> Unroll<'a> {
                 let Some(body) = body else {
                     let words = format!("took {}, which is not in this plan", label.unwrap_or("otherwise"));
                     let state = State::new(Standing::Begun, words);
-                    return Ok(Line { node: node.id, state, inside: Inside::Nothing, titled: None });
+                    return Ok(self.single(node, state));
                 };
                 Some(Inside::Arm(self.frame(body, place)?))
             }
+            Kind::Catch(catch) => Some(self.attempt(*catch, place)?),
             Kind::Review(review) => self.turns(at, review)?,
             _ => None,
         };
         let Some(inside) = inside else { return self.leaf(node, at) };
-        let mut line = Line::group(node.id, inside);
+        let mut line = Line::group(node.id, inside, self.settled.contains(&node.id));
         if let Some(class) = self.blame(node, at).filter(|_| !line.state.standing.fails()) {
             line.state = failed(class);
         }
@@ -126,7 +130,12 @@ impl<'a> Unroll<'a> {
             Some(cell) => self.cell(cell)?,
             None => self.blame(node, at).map_or_else(|| Standing::NotStarted.into(), failed),
         };
-        Ok(Line { node: node.id, state, inside: Inside::Nothing, titled })
+        Ok(Line { titled, ..self.single(node, state) })
+    }
+
+    fn single(&self, node: &Node, state: State) -> Line {
+        let handled = self.settled.contains(&node.id);
+        Line { node: node.id, state, inside: Inside::Nothing, handled, titled: None }
     }
 
     /// What people call the call that this record began.
@@ -198,6 +207,15 @@ impl<'a> Unroll<'a> {
         };
         let items = scope.order.iter().map(item).collect::<Result<_, DriveError>>()?;
         Ok(Some(Inside::Fan(Fan::new(bounds.mode, items, left_out(scope)))))
+    }
+
+    /// What a catch watches over may also fail in a way that leaves no record of its own; its else then says so.
+    fn attempt(&self, catch: graph::Catch, place: Place) -> Result<Inside, DriveError> {
+        let body = self.frame(catch.body, place)?;
+        let otherwise = catch.or_else.map(|body| self.frame(body, place)).transpose()?;
+        let begun = |frame: &Frame| frame.standing().is_some_and(|standing| standing != Standing::NotStarted);
+        let otherwise = otherwise.filter(|frame| body.failed() || begun(frame));
+        Ok(Inside::Catch(Catch { body, otherwise }))
     }
 
     fn rounds(&self, at: Option<Address>, repeat: &graph::Repeat) -> Result<Option<Inside>, DriveError> {

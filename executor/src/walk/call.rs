@@ -221,7 +221,9 @@ impl Walk {
         let then = Then::Settle(at, Outcome::Failed(fault));
         self.emit(self.address(at), generation, print, Digest::ZERO, &Event::Failed(failed), then);
         // Nothing new starts from here on, though the failure is not durable yet.
-        self.frame_failed(at.frame);
+        if self.fails_its_frame(at.node) {
+            self.frame_failed(at.frame);
+        }
     }
 
     /// Takes in an answer that was refused, and asks for the record: the call's next turn waits for it.

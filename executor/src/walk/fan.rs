@@ -10,7 +10,7 @@ use super::{
     unroll::Decision,
 };
 use hermes_core::{ids::ScopeNo, request::Field, value::Val};
-use hermes_plan::graph::{BodyId, FanMode, Kind};
+use hermes_plan::graph::{self, BodyId, FanMode, Kind};
 use std::{collections::BTreeSet, sync::Arc};
 
 impl Walk {
@@ -25,6 +25,7 @@ impl Walk {
             ordinals: None,
             keys: ItemKeys::Named(keys),
             items: Vec::new(),
+            originals: Vec::new(),
             results: (0..children.len()).map(|_| None).collect(),
             open,
             stage: 0,
@@ -97,7 +98,10 @@ impl Walk {
                 (number, None, freeze.keys.clone())
             }
         };
-        let (limit, _) = self.fan_options(at);
+        let limit = self.fan_options(at).limit.map(std::num::NonZeroU32::get);
+        let wants = |body: &BodyId| self.program.graph.body(*body).params.len() > 1;
+        let originals =
+            if self.stage_bodies(at).iter().any(wants) { freeze.items.clone() } else { Vec::new() };
         if anew {
             self.emit_freeze(at, number, &freeze);
         }
@@ -107,6 +111,7 @@ impl Walk {
             keys,
             results: (0..freeze.items.len()).map(|_| None).collect(),
             items: freeze.items,
+            originals,
             open: 0,
             stage: 0,
             caused,
@@ -120,12 +125,10 @@ impl Walk {
         }
     }
 
-    fn fan_options(&self, at: At) -> (Option<u32>, FanMode) {
+    fn fan_options(&self, at: At) -> graph::Fan {
         match &self.node(at.node).kind {
-            Kind::Parallel { fan, .. } | Kind::Each { fan, .. } | Kind::Pipeline { fan, .. } => {
-                (fan.limit.map(std::num::NonZeroU32::get), fan.mode)
-            }
-            _ => (None, FanMode::FailFast),
+            Kind::Parallel { fan, .. } | Kind::Each { fan, .. } | Kind::Pipeline { fan, .. } => *fan,
+            _ => graph::Fan { limit: None, mode: FanMode::FailFast, keyed: false },
         }
     }
 
@@ -159,7 +162,9 @@ impl Walk {
         for (index, (value, caused)) in entries {
             let ordinal = ordinals.as_ref().and_then(|all| all.get(index as usize).copied()).unwrap_or(index);
             let place = Self::scope_place(scope, ordinal);
-            self.open_frame(body, place, Some((at, index)), vec![value], caused);
+            let original = self.fan(at).and_then(|fan| fan.originals.get(index as usize).cloned());
+            let params = std::iter::once(value).chain(original).collect();
+            self.open_frame(body, place, Some((at, index)), params, caused);
         }
     }
 
@@ -187,35 +192,38 @@ impl Walk {
 
     /// All items have ended: what the fan-out yields, by its mode.
     fn fan_ended(&mut self, at: At) {
-        let (_, mode) = self.fan_options(at);
+        let graph::Fan { mode, keyed, .. } = self.fan_options(at);
         let Some(fan) = self.fan_mut(at) else { return };
         let results = std::mem::take(&mut fan.results);
         let keys = fan.keys.clone();
         let mut caused = fan.caused;
         let mut first = None;
         let mut values = Vec::with_capacity(results.len());
-        for result in results.into_iter().flatten() {
-            match (result, mode) {
+        for (index, result) in (0..).zip(results) {
+            let Some(result) = result else { continue };
+            let value = match (result, mode) {
                 (Ok((value, below)), _) => {
                     caused |= below;
-                    values.push(match mode {
+                    match mode {
                         FanMode::Collect => Val::variant("Ok", value),
                         FanMode::FailFast | FanMode::Null => value,
-                    });
+                    }
                 }
-                (Err(fault), FanMode::FailFast) => first = Some(telling(first, fault)),
+                (Err(fault), FanMode::FailFast) => {
+                    first = Some(telling(first, fault));
+                    continue;
+                }
                 (Err(fault), FanMode::Collect) => {
                     caused |= fault.caused;
-                    match Val::encode(&*fault.failure) {
-                        Ok(value) => values.push(Val::variant("Err", value)),
-                        Err(error) => self.break_off(error),
-                    }
+                    let Some(value) = self.failure_value(&fault.failure) else { return };
+                    value
                 }
                 (Err(fault), FanMode::Null) => {
                     caused |= fault.caused;
-                    values.push(Val::null());
+                    Val::null()
                 }
-            }
+            };
+            values.push(if keyed { with_key(&keys.get(index), value) } else { value });
         }
         let slot = match first {
             Some(fault) => Slot::Failed(fault),
@@ -226,4 +234,9 @@ impl Walk {
         }
         self.settle(at, slot);
     }
+}
+
+/// An element of the result with its item's key.
+fn with_key(key: &str, value: Val) -> Val {
+    Val::object(vec![("key".into(), Val::from_json(key.into())), ("value".into(), value)])
 }

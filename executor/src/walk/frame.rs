@@ -106,6 +106,10 @@ pub(crate) enum Group {
     Review(Turn),
     /// A branch: its one frame.
     Arm,
+    /// A catch: the frame it watches over, or its else.
+    Catch {
+        in_else: bool,
+    },
 }
 
 /// How the items of a fan-out are named in paths.
@@ -135,6 +139,8 @@ pub(crate) struct Fan {
     pub(crate) keys: ItemKeys,
     /// The items of the current stage, until they are opened.
     pub(crate) items: Vec<Val>,
+    /// The items as they entered, where a later stage wants them.
+    pub(crate) originals: Vec<Val>,
     pub(crate) results: Vec<Option<FrameResult>>,
     /// Items of the current stage that have not ended.
     pub(crate) open: u32,

@@ -108,13 +108,7 @@ impl Walk {
                 }
                 ItemKeys::Named(names.into())
             }
-            Keys::Inherited(source) => {
-                let source = self.seen_from(at.frame, *source);
-                let kept = &self.frame(source.frame).keys;
-                kept.iter()
-                    .find(|(node, _)| *node == source.node)
-                    .map_or(ItemKeys::Positions, |(_, keys)| keys.clone())
-            }
+            Keys::Inherited(source) => self.keys_of(self.seen_from(at.frame, *source)),
         };
         Ok(Freeze { from: list.digest(), items, keys })
     }

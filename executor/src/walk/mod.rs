@@ -3,8 +3,10 @@
 
 mod branch;
 mod call;
+mod catch;
 mod causes;
 mod conflict;
+mod derived;
 mod emit;
 mod fan;
 mod frame;

@@ -2,7 +2,6 @@
 
 use super::{
     frame::{At, Fault, FrameId, FrameResult, Slot},
-    guard::guarded,
     state::{Walk, Work},
 };
 use crate::program::RESULT;
@@ -32,26 +31,18 @@ impl Walk {
         if !matches!(self.slot(at), Slot::Waiting(_)) {
             return;
         }
-        if let Some(fault) = self.derived_failure(at) {
-            return self.settle(at, Slot::Failed(fault));
-        }
-        if !self.needs_succeeded(at) {
-            return self.skip(at);
+        if !self.takes_failures(at.node) {
+            if let Some(fault) = self.derived_failure(at) {
+                return self.settle(at, Slot::Failed(fault));
+            }
+            if !self.needs_succeeded(at) {
+                return self.skip(at);
+            }
         }
         let program = Arc::clone(&self.program);
         match &program.graph.node(at.node).kind {
             Kind::Placeholder(_) | Kind::Constant(_) => {}
-            Kind::Derived(derived) => {
-                let (values, caused) = self.inputs(at);
-                let location = self.node(at.node).at;
-                let slot = match guarded(location, || (derived.compute)(&values)) {
-                    Ok(value) => Slot::Done(value, caused),
-                    Err(failure) => {
-                        Slot::Failed(Fault { failure: Arc::new(failure.located(location)), caused })
-                    }
-                };
-                self.settle(at, slot);
-            }
+            Kind::Derived(derived) => self.derive(at, derived),
             Kind::Agent(_) | Kind::Step(_) | Kind::Files(_) => self.look_at_call(at),
             Kind::Ask(_) => self.look_at_question(at),
             Kind::Review(_) => self.look_at_review(at),
@@ -59,6 +50,7 @@ impl Walk {
             Kind::Each { .. } | Kind::Pipeline { .. } => self.begin_fan(at),
             Kind::Repeat(_) => self.begin_loop(at),
             Kind::Branch { .. } => self.begin_branch(at),
+            Kind::Catch(catch) => self.begin_catch(at, *catch),
         }
     }
 
@@ -130,10 +122,14 @@ impl Walk {
     }
 
     pub(super) fn skip(&mut self, at: At) {
-        if !self.node(at.node).pattern.is_empty() {
-            self.counts.skipped += 1;
-        }
+        let step = !self.node(at.node).pattern.is_empty();
+        self.counts.skipped += u64::from(step);
+        // It needs something whose failure was handled, and is not handled itself: that fails the frame.
+        let fails = step && !self.program.handled[at.node.0 as usize] && !self.stopped(at.frame);
         self.settle(at, Slot::Skipped);
+        if fails {
+            self.frame_failed(at.frame);
+        }
     }
 
     /// Fails a step that never came to have a record: it cannot be dispatched as it is.
@@ -155,7 +151,7 @@ impl Walk {
 
     /// Gives a step its final slot, and sets free what waited for it.
     pub(super) fn settle(&mut self, at: At, slot: Slot) {
-        let failed = matches!(slot, Slot::Failed(_)) && !matches!(self.node(at.node).kind, Kind::Derived(_));
+        let failed = matches!(slot, Slot::Failed(_)) && self.fails_its_frame(at.node);
         *self.slot_mut(at) = slot;
         if failed {
             self.frame_failed(at.frame);
@@ -174,6 +170,11 @@ impl Walk {
             }
         }
         self.one_unsettled_less(at.frame);
+    }
+
+    /// Whether a failure of this node fails the frame it stands in.
+    pub(super) fn fails_its_frame(&self, node: NodeId) -> bool {
+        !self.program.handled[node.0 as usize] && !matches!(self.node(node).kind, Kind::Derived(_))
     }
 
     fn one_need_less(&mut self, at: At) {
@@ -255,10 +256,13 @@ impl Walk {
         let (mut failed, mut skipped) = (None, None);
         for (node, slot) in plan.nodes.iter().zip(&frame.slots) {
             match slot {
-                Slot::Failed(fault) if !matches!(self.node(*node).kind, Kind::Derived(_)) => {
+                Slot::Failed(fault) if self.fails_its_frame(*node) => {
                     failed = Some(telling(failed, fault.clone()));
                 }
-                Slot::Skipped if !matches!(self.node(*node).kind, Kind::Placeholder(_)) => {
+                Slot::Skipped
+                    if self.fails_its_frame(*node)
+                        && !matches!(self.node(*node).kind, Kind::Placeholder(_)) =>
+                {
                     skipped = skipped.or(Some(*node));
                 }
                 _ => {}
@@ -275,9 +279,7 @@ impl Walk {
                 Err(Fault { failure: Arc::new(failure), caused: fault.caused })
             }
             _ => {
-                let at = skipped.map_or(result, |node| At { frame: id, node });
-                let failure =
-                    Failure::new(FailureClass::DependencyFailed, "").at(|| self.path(at).to_string());
+                let failure = self.lacking(skipped.map_or(result, |node| At { frame: id, node }));
                 Err(Fault { failure: Arc::new(failure), caused: frame.caused })
             }
         }

@@ -4,6 +4,7 @@
 //! ask for records and calls. All of it is driven by `turn`, which works the queue off.
 
 use super::{
+    branch::Taken,
     call::CallState,
     conflict::{Conflict, Doubtful},
     emit::{Emit, Then},
@@ -86,8 +87,8 @@ pub(crate) struct Walk {
     pub(super) held: Vec<At>,
     pub(super) ready: VecDeque<At>,
     pub(super) calls: BTreeMap<At, CallState>,
-    /// Arms whose decision is not durable yet: position, body, value, caused.
-    pub(super) decided: BTreeMap<At, (u32, BodyId, Val, bool)>,
+    /// Arms whose decision is not durable yet, and whether a cause lies above them.
+    pub(super) decided: BTreeMap<At, (Taken, bool)>,
     pub(super) questions: BTreeMap<Seq, At>,
     /// Answers to questions whose opening the walk has not heard of.
     pub(super) early: BTreeMap<Seq, (Seq, Digest)>,
@@ -505,6 +506,7 @@ pub(crate) fn kind_word(kind: &Kind) -> &'static str {
         Kind::Pipeline { .. } => "pipeline",
         Kind::Repeat(_) => "repeat",
         Kind::Branch { .. } => "branch",
+        Kind::Catch(_) => "catch",
         Kind::Review(_) => "review",
     }
 }

@@ -59,8 +59,8 @@ impl Walk {
     /// A decision is durable: what is below it may begin.
     pub(super) fn decision_stands(&mut self, at: At) {
         let around = self.around(at);
-        if let Some((index, body, on, caused)) = self.decided.remove(&at) {
-            self.open_arm(at, index, body, on, caused);
+        if let Some((taken, caused)) = self.decided.remove(&at) {
+            self.open_arm(at, taken, caused);
         } else if self.fan(at).is_some() {
             self.open_items(at);
         } else {
@@ -77,7 +77,7 @@ impl Walk {
             Slot::Group(group) => match &**group {
                 Group::Loop(_) => self.decide_flow(at),
                 Group::Review(_) => self.look_at_turn(at),
-                Group::Fan(_) | Group::Arm => {}
+                Group::Fan(_) | Group::Arm | Group::Catch { .. } => {}
             },
             _ => self.look(at),
         }
@@ -95,6 +95,7 @@ impl Walk {
         let Slot::Group(kind) = self.slot(group) else { return };
         match (&**kind, outcome) {
             (Group::Fan(_), outcome) => self.item_ended(group, index, outcome),
+            (Group::Catch { .. }, outcome) => self.attempt_ended(group, outcome),
             (Group::Arm, Ok((value, caused))) => self.settle(group, Slot::Done(value, caused)),
             (Group::Loop(_), Ok(flow)) => self.round_ended(group, flow),
             (Group::Review(_), Ok(value)) => self.revised(group, value),

@@ -2,13 +2,13 @@
 
 use super::step::Step;
 use crate::{
-    build::{ELSE, Group, Inside, PlanError, PlanErrorKind, check_label, decode},
-    graph::{Arm, BodyId, Kind, Location, NodeInput, Placeholder, Role, TestFn},
+    build::{ELSE, Group, Inside, PlanError, PlanErrorKind, check_label, decode, encode},
+    graph::{Arm, BodyId, Kind, Location, NodeInput, PickFn, Placeholder, Role},
 };
-use hermes_core::{data::Data, path::Mark};
+use hermes_core::{data::Data, path::Mark, schema::Schema};
 use std::{marker::PhantomData, sync::Arc};
 
-/// A choice: the first arm whose test takes the value is run, at run time.
+/// A choice: the first arm that takes the value is run, at run time.
 ///
 /// ```
 /// use hermes_plan::prelude::*;
@@ -23,14 +23,14 @@ use std::{marker::PhantomData, sync::Arc};
 #[track_caller]
 pub fn branch<V: Data>(name: impl Into<String>, on: Step<V>) -> BranchBuilder<V> {
     let at = Location::caller();
-    let ends = "`.when(..)` and then `.otherwise(|value| ..)` or `.or_fail()`";
+    let ends = "`.when(..)` or `.case(..)`, and then `.otherwise(|value| ..)` or `.or_fail()`";
     let group = Group::new("branch", name.into(), ends);
     let on = group.input(on.used("on", at));
     BranchBuilder { group, on, value: PhantomData }
 }
 
 /// A branch without an arm yet.
-#[must_use = "a branch joins the plan at `.otherwise(|value| ..)` or `.or_fail()`, after `.when(..)`"]
+#[must_use = "a branch joins the plan at `.otherwise(|value| ..)` or `.or_fail()`, after `.when(..)` or `.case(..)`"]
 pub struct BranchBuilder<V> {
     group: Group,
     on: Vec<NodeInput>,
@@ -46,8 +46,42 @@ impl<V: Data> BranchBuilder<V> {
         test: impl Fn(&V) -> bool + Send + Sync + 'static,
         build: impl FnOnce(Step<V>) -> Step<T>,
     ) -> BranchArms<V, T> {
+        self.arms().when(label, test, build)
+    }
+
+    /// Adds an arm: taken where `find` finds something in the value, which is handed to the arm.
+    ///
+    /// ```
+    /// use hermes_plan::prelude::*;
+    ///
+    /// #[derive(Clone, Serialize, Deserialize, JsonSchema)]
+    /// enum Ticket { Bug { steps: String }, Question(String) }
+    ///
+    /// let plan = Plan::new("triage", |ticket: Step<Ticket>| {
+    ///     branch("kind", ticket)
+    ///         .case("bug", |ticket| match ticket { Ticket::Bug { steps } => Some(steps.clone()), _ => None }, |steps| {
+    ///             agent("reproduce").input("steps", steps).prompt("Reproduce it.").text()
+    ///         })
+    ///         .case("question", |ticket| match ticket { Ticket::Question(text) => Some(text.clone()), _ => None }, |text| {
+    ///             agent("answer").input("question", text).prompt("Answer it.").text()
+    ///         })
+    ///         .or_fail()
+    /// })?;
+    /// # Ok::<(), PlanErrors>(())
+    /// ```
+    #[track_caller]
+    pub fn case<W: Data, T: Data>(
+        self,
+        label: impl Into<String>,
+        find: impl Fn(&V) -> Option<W> + Send + Sync + 'static,
+        build: impl FnOnce(Step<W>) -> Step<T>,
+    ) -> BranchArms<V, T> {
+        self.arms().case(label, find, build)
+    }
+
+    fn arms<T>(self) -> BranchArms<V, T> {
         let Self { group, on, .. } = self;
-        BranchArms { group, on, arms: Vec::new(), types: PhantomData }.when(label, test, build)
+        BranchArms { group, on, arms: Vec::new(), types: PhantomData }
     }
 }
 
@@ -64,19 +98,52 @@ impl<V: Data, T: Data> BranchArms<V, T> {
     /// Adds an arm: taken where `test` says so and no earlier arm was taken.
     #[track_caller]
     pub fn when(
-        mut self,
+        self,
         label: impl Into<String>,
         test: impl Fn(&V) -> bool + Send + Sync + 'static,
         build: impl FnOnce(Step<V>) -> Step<T>,
     ) -> Self {
-        let (at, label) = (Location::caller(), label.into());
+        let at = Location::caller();
+        self.arm(label.into(), false, build, |_| {
+            Arc::new(move |value| {
+                Ok(test(&*decode::<V>(std::slice::from_ref(value), 0, at)?).then(|| value.clone()))
+            })
+        })
+    }
+
+    /// Adds an arm: taken where `find` finds something in the value and no earlier arm was taken. What it found is handed
+    /// to the arm.
+    #[track_caller]
+    pub fn case<W: Data>(
+        self,
+        label: impl Into<String>,
+        find: impl Fn(&V) -> Option<W> + Send + Sync + 'static,
+        build: impl FnOnce(Step<W>) -> Step<T>,
+    ) -> Self {
+        let at = Location::caller();
+        self.arm(label.into(), true, build, |schema| {
+            Arc::new(move |value| {
+                let found = find(&*decode::<V>(std::slice::from_ref(value), 0, at)?);
+                found.map(|found| encode(&found, &schema, at)).transpose()
+            })
+        })
+    }
+
+    #[track_caller]
+    fn arm<W: Data>(
+        mut self,
+        label: String,
+        case: bool,
+        build: impl FnOnce(Step<W>) -> Step<T>,
+        pick: impl FnOnce(Schema) -> PickFn,
+    ) -> Self {
+        let at = Location::caller();
         self.check(&label, at);
         let inside = Inside::open(&self.group, Role::Arm(label.clone()), Mark::Label(label.clone()));
-        let result = build(Step::new(inside.param::<V>(Placeholder::Value)));
+        let result = build(Step::new(inside.param::<W>(Placeholder::Value)));
         let body = inside.close(result.handle());
-        let test: TestFn =
-            Arc::new(move |value| Ok(test(&*decode::<V>(std::slice::from_ref(value), 0, at)?)));
-        self.arms.push(Arm { label, test, body, at });
+        let pick = pick(self.group.begun().schema::<W>(at));
+        self.arms.push(Arm { label, pick, case, body, at });
         self
     }
 

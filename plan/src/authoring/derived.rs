@@ -3,7 +3,7 @@
 use super::step::Step;
 use crate::{
     build::{Handle, Use, current, decode, encode, schema_here},
-    graph::{ComputeFn, Derived, Kind, Location},
+    graph::{Compute, Derived, Kind, Location},
 };
 use hermes_core::{data::Data, schema::Schema};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) fn derive<T: Data>(
     verb: &'static str,
     inputs: Vec<Use>,
     at: Location,
-    compute: impl FnOnce(Schema) -> ComputeFn,
+    compute: impl FnOnce(Schema) -> Compute,
 ) -> Step<T> {
     let what = || format!("`{verb}`");
     let schema = schema_here::<T>(what, at);
@@ -40,7 +40,7 @@ impl<T: Data> Step<T> {
     pub fn map<U: Data>(self, map: impl Fn(&T) -> U + Send + Sync + 'static) -> Step<U> {
         let at = Location::caller();
         derive("map", vec![self.used("value", at)], at, |schema| {
-            Arc::new(move |inputs| encode(&map(&*decode::<T>(inputs, 0, at)?), &schema, at))
+            Compute::Value(Arc::new(move |inputs| encode(&map(&*decode::<T>(inputs, 0, at)?), &schema, at)))
         })
     }
 
@@ -56,7 +56,7 @@ impl<T: Data> Step<T> {
     pub fn get<U: Data>(self, get: impl Fn(&T) -> &U + Send + Sync + 'static) -> Step<U> {
         let at = Location::caller();
         derive("get", vec![self.used("value", at)], at, |schema| {
-            Arc::new(move |inputs| encode(get(&*decode::<T>(inputs, 0, at)?), &schema, at))
+            Compute::Value(Arc::new(move |inputs| encode(get(&*decode::<T>(inputs, 0, at)?), &schema, at)))
         })
     }
 }

@@ -48,9 +48,9 @@ pub struct EachBuilder<T, U> {
     types: PhantomData<fn(T) -> U>,
 }
 
-impl<T: Data, U: Data> EachBuilder<T, U> {
-    fan_ends!(U);
+fan_ends!(EachBuilder<T, U>, U);
 
+impl<T: Data, U: Data> EachBuilder<T, U> {
     /// The key of an item: its stable identity across runs. Without it, an item's key is its position in the list.
     #[track_caller]
     pub fn key_by<K: Display>(mut self, key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
@@ -59,8 +59,8 @@ impl<T: Data, U: Data> EachBuilder<T, U> {
     }
 
     #[track_caller]
-    fn end<Out: Data>(self, mode: FanMode) -> Step<Out> {
-        let fan = self.fan.fan(mode);
+    fn end<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out> {
+        let fan = self.fan.fan(mode, keyed);
         let begun = self.fan.group.begun();
         let schema = begun.schema::<Out>(begun.at());
         let kind = Kind::Each { body: self.body, keys: self.items.keys, fan };

@@ -1,10 +1,14 @@
 //! What the three fan-outs have in common: a limit, and endings that fix how failures are handled and the type.
 
+use super::step::Step;
 use crate::{
     build::{Begun, Group, PlanError, PlanErrorKind, Use, decode},
     graph::{Fan, FanMode, KeyFn, Keys, Location, NodeInput},
 };
-use hermes_core::data::Data;
+use hermes_core::{
+    data::{Data, Keyed},
+    failure::Failure,
+};
 use std::{fmt::Display, num::NonZeroU32, sync::Arc};
 
 /// A fan-out under construction, without its bodies.
@@ -18,8 +22,8 @@ impl FanOut {
         Self { group, limit: None }
     }
 
-    pub(super) fn fan(&self, mode: FanMode) -> Fan {
-        Fan { limit: self.limit, mode }
+    pub(super) fn fan(&self, mode: FanMode, keyed: bool) -> Fan {
+        Fan { limit: self.limit, mode, keyed }
     }
 
     pub(super) fn limit(&mut self, limit: u32, at: Location) {
@@ -69,32 +73,89 @@ impl Items {
     }
 }
 
-/// The limit and the endings of a fan-out whose items yield `$T`.
+/// A fan-out that can be ended: what `.keyed()` needs to know of it.
+pub trait Ends: sealed::Sealed + Sized {
+    /// What an item yields.
+    type Item: Data;
+    #[doc(hidden)]
+    fn end_with<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out>;
+}
+
+pub(super) mod sealed {
+    pub trait Sealed {}
+}
+
+/// An item's result with its key.
+type KeyedResult<T> = Keyed<Result<T, Failure>>;
+
+/// A fan-out each of whose elements will have its item's key with it; only the ending is missing.
+#[must_use = "a fan-out joins the plan at `.all()`, `.results()` or `.options()`"]
+pub struct KeyedFan<F>(pub(super) F);
+
+impl<F: Ends> KeyedFan<F> {
+    /// Ends it: all outputs with their keys, in input order. The first failure fails the whole.
+    #[track_caller]
+    pub fn all(self) -> Step<Vec<Keyed<F::Item>>> {
+        self.0.end_with(FanMode::FailFast, true)
+    }
+
+    /// Ends it: a result with its key for each item, in input order; a failure is a value.
+    #[track_caller]
+    pub fn results(self) -> Step<Vec<KeyedResult<F::Item>>> {
+        self.0.end_with(FanMode::Collect, true)
+    }
+
+    /// Ends it: an output or nothing, with its key, for each item, in input order.
+    #[track_caller]
+    pub fn options(self) -> Step<Vec<Keyed<Option<F::Item>>>> {
+        self.0.end_with(FanMode::Null, true)
+    }
+}
+
+/// The limit and the endings of the fan-out `$Fan`, whose items yield `$T`; it has a function
+/// `end<Out>(self, FanMode, keyed: bool) -> Step<Out>`.
 macro_rules! fan_ends {
-    ($T:ident) => {
-        /// How many items may be in progress at once. Without it, all.
-        #[track_caller]
-        pub fn limit(mut self, limit: u32) -> Self {
-            self.fan.limit(limit, crate::graph::Location::caller());
-            self
+    ($Fan:ident<$($P:ident),*>, $T:ident) => {
+        impl<$($P: Data),*> $Fan<$($P),*> {
+            /// How many items may be in progress at once. Without it, all.
+            #[track_caller]
+            pub fn limit(mut self, limit: u32) -> Self {
+                self.fan.limit(limit, crate::graph::Location::caller());
+                self
+            }
+
+            /// Gives each element of the result its item's key: a [`Keyed`](hermes_core::data::Keyed). Then comes the
+            /// ending.
+            pub fn keyed(self) -> super::fan::KeyedFan<Self> {
+                super::fan::KeyedFan(self)
+            }
+
+            /// Ends it: the list of all outputs, in input order. The first failure fails the whole.
+            #[track_caller]
+            pub fn all(self) -> Step<Vec<$T>> {
+                self.end(crate::graph::FanMode::FailFast, false)
+            }
+
+            /// Ends it: a result for each item, in input order; a failure is a value.
+            #[track_caller]
+            pub fn results(self) -> Step<Vec<Result<$T, hermes_core::failure::Failure>>> {
+                self.end(crate::graph::FanMode::Collect, false)
+            }
+
+            /// Ends it: an output or nothing for each item, in input order.
+            #[track_caller]
+            pub fn options(self) -> Step<Vec<Option<$T>>> {
+                self.end(crate::graph::FanMode::Null, false)
+            }
         }
 
-        /// Ends it: the list of all outputs, in input order. The first failure fails the whole.
-        #[track_caller]
-        pub fn all(self) -> Step<Vec<$T>> {
-            self.end(crate::graph::FanMode::FailFast)
-        }
-
-        /// Ends it: a result for each item, in input order; a failure is a value.
-        #[track_caller]
-        pub fn results(self) -> Step<Vec<Result<$T, hermes_core::failure::Failure>>> {
-            self.end(crate::graph::FanMode::Collect)
-        }
-
-        /// Ends it: an output or nothing for each item, in input order.
-        #[track_caller]
-        pub fn options(self) -> Step<Vec<Option<$T>>> {
-            self.end(crate::graph::FanMode::Null)
+        impl<$($P: Data),*> super::fan::sealed::Sealed for $Fan<$($P),*> {}
+        impl<$($P: Data),*> super::fan::Ends for $Fan<$($P),*> {
+            type Item = $T;
+            #[track_caller]
+            fn end_with<Out: Data>(self, mode: crate::graph::FanMode, keyed: bool) -> Step<Out> {
+                self.end(mode, keyed)
+            }
         }
     };
 }

@@ -3,7 +3,7 @@
 use super::{derived::derive, step::Step};
 use crate::{
     build::missing,
-    graph::{ComputeFn, Location},
+    graph::{Compute, Location},
 };
 use hermes_core::{data::Data, value::Val};
 use schemars::JsonSchema;
@@ -36,9 +36,9 @@ impl<T: Data> Step<T> {
 }
 
 /// The value itself does not change, so nothing is decoded.
-fn variant(name: &'static str, at: Location) -> ComputeFn {
-    Arc::new(move |inputs| {
+fn variant(name: &'static str, at: Location) -> Compute {
+    Compute::Value(Arc::new(move |inputs| {
         let inner = inputs.first().cloned().ok_or_else(|| missing(0, at))?;
         Ok(Val::variant(name, inner))
-    })
+    }))
 }

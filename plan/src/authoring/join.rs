@@ -1,7 +1,10 @@
 //! `join`: several outputs as one value.
 
 use super::{arity::for_each_arity, derived::derive, step::Step};
-use crate::{build::Use, graph::Location};
+use crate::{
+    build::Use,
+    graph::{Compute, Location},
+};
 use hermes_core::{data::Data, value::Val};
 use std::sync::Arc;
 
@@ -21,7 +24,7 @@ use std::sync::Arc;
 pub fn join<J: Joinable>(steps: J) -> Step<J::Output> {
     let at = Location::caller();
     let inputs: Vec<Use> = steps.uses(at);
-    derive("join", inputs, at, |_| Arc::new(|inputs| Ok(Val::list(inputs.to_vec()))))
+    derive("join", inputs, at, |_| Compute::Value(Arc::new(|inputs| Ok(Val::list(inputs.to_vec())))))
 }
 
 /// What can be joined: a tuple of 2 to 8 steps, an array or a `Vec` of steps of one type.

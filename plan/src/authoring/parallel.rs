@@ -63,12 +63,12 @@ pub struct ParallelBuilder<T> {
     output: PhantomData<fn() -> T>,
 }
 
-impl<T: Data> ParallelBuilder<T> {
-    fan_ends!(T);
+fan_ends!(ParallelBuilder<T>, T);
 
+impl<T: Data> ParallelBuilder<T> {
     #[track_caller]
-    fn end<Out: Data>(self, mode: FanMode) -> Step<Out> {
-        let fan = self.fan.fan(mode);
+    fn end<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out> {
+        let fan = self.fan.fan(mode, keyed);
         let begun = self.fan.group.begun();
         let schema = begun.schema::<Out>(begun.at());
         let kind = Kind::Parallel { children: self.children, fan };

@@ -45,18 +45,35 @@ pub struct PipelineBuilder<T, U> {
     types: PhantomData<fn(T) -> U>,
 }
 
-impl<T: Data, U: Data> PipelineBuilder<T, U> {
-    fan_ends!(U);
+fan_ends!(PipelineBuilder<T, U>, U);
 
+impl<T: Data, U: Data> PipelineBuilder<T, U> {
     /// Adds a stage: what the one before it made goes in. `build` is called once, now, with a placeholder.
     #[track_caller]
-    pub fn stage<V: Data>(mut self, build: impl FnOnce(Step<U>) -> Step<V>) -> PipelineBuilder<T, V> {
-        let number = u32::try_from(self.stages.len() + 1).unwrap_or(u32::MAX);
-        let inside = Inside::open_in(&self.fan.group, Role::Stage(number), Mark::Any, self.space);
+    pub fn stage<V: Data>(self, build: impl FnOnce(Step<U>) -> Step<V>) -> PipelineBuilder<T, V> {
+        self.add(|inside| build(Step::new(inside.param::<U>(Placeholder::Item))))
+    }
+
+    /// The same, with the item as it entered the pipeline beside what the stage before made of it.
+    #[track_caller]
+    pub fn stage_with<V: Data>(
+        self,
+        build: impl FnOnce(Step<U>, Step<T>) -> Step<V>,
+    ) -> PipelineBuilder<T, V> {
+        self.add(|inside| {
+            let item = Step::new(inside.param::<U>(Placeholder::Item));
+            build(item, Step::new(inside.param::<T>(Placeholder::Item)))
+        })
+    }
+
+    #[track_caller]
+    fn add<V: Data>(self, build: impl FnOnce(&Inside) -> Step<V>) -> PipelineBuilder<T, V> {
+        let Self { fan, items, mut stages, space, .. } = self;
+        let number = u32::try_from(stages.len() + 1).unwrap_or(u32::MAX);
+        let inside = Inside::open_in(&fan.group, Role::Stage(number), Mark::Any, space);
         let space = Some(inside.space());
-        let result = build(Step::new(inside.param::<U>(Placeholder::Item)));
-        self.stages.push(inside.close(result.handle()));
-        let Self { fan, items, stages, .. } = self;
+        let result = build(&inside);
+        stages.push(inside.close(result.handle()));
         PipelineBuilder { fan, items, stages, space, types: PhantomData }
     }
 
@@ -68,8 +85,8 @@ impl<T: Data, U: Data> PipelineBuilder<T, U> {
     }
 
     #[track_caller]
-    fn end<Out: Data>(self, mode: FanMode) -> Step<Out> {
-        let fan = self.fan.fan(mode);
+    fn end<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out> {
+        let fan = self.fan.fan(mode, keyed);
         let begun = self.fan.group.begun();
         if self.stages.is_empty() {
             let message = format!("the pipeline `{}` has no stage", begun.name());

@@ -4,7 +4,9 @@ use super::{
     errors::{PlanError, PlanErrorKind, PlanErrors},
     names::{Claim, Names, Space},
 };
-use crate::graph::{Body, BodyId, Graph, Kind, Location, Node, NodeId, NodeInput, Placeholder, Role};
+use crate::graph::{
+    Body, BodyId, Compute, Derived, Graph, Kind, Location, Node, NodeId, NodeInput, Placeholder, Role,
+};
 use hermes_core::{
     path::{Mark, Segment, StepPath, check_name, escape},
     schema::Schema,
@@ -251,12 +253,23 @@ impl Draft {
         }
     }
 
-    /// The fan-out whose keys a list has, if it is the result of one.
+    /// The node whose keys a list has, and where the fan-out is that they come from, if the list is the result of one, or
+    /// of a verb that keeps them.
     pub(crate) fn keys_of(&self, list: Handle) -> Option<(NodeId, Location)> {
-        let slot = self.slot(list.node).filter(|_| list.plan == self.id)?;
-        let kind = &slot.filled.as_ref()?.kind;
-        let fan = matches!(kind, Kind::Parallel { .. } | Kind::Each { .. } | Kind::Pipeline { .. });
-        fan.then_some((list.node, slot.at))
+        let mut node = list.node;
+        loop {
+            let slot = self.slot(node).filter(|_| list.plan == self.id)?;
+            let filled = slot.filled.as_ref()?;
+            match &filled.kind {
+                Kind::Parallel { .. } | Kind::Each { .. } | Kind::Pipeline { .. } => {
+                    return Some((list.node, slot.at));
+                }
+                Kind::Derived(Derived { compute: Compute::Kept(_), .. }) => {
+                    node = filled.inputs.first()?.node;
+                }
+                _ => return None,
+            }
+        }
     }
 
     // Nodes.
@@ -304,6 +317,25 @@ impl Draft {
         let inputs = self.inputs(inputs);
         let filled = Filled { inputs, after: Vec::new(), kind, schema };
         self.push(String::new(), StepPath::default(), at, Some(filled))
+    }
+
+    /// Adds the outcome of a node as a value. It stands where the node itself does: a body's failure can only be handled in
+    /// that body.
+    pub(crate) fn settled(&mut self, kind: Kind, of: Use, schema: Schema, at: Location) -> NodeId {
+        let made = of.handle.made;
+        let elsewhere = self.slot(of.handle.node).filter(|_| of.handle.plan == self.id).is_some_and(|slot| {
+            self.open.last().is_some_and(|frame| frame.body != slot.body)
+                && self.open.iter().any(|frame| frame.body == slot.body)
+        });
+        if elsewhere {
+            let message = format!(
+                "{} was made outside this body, which cannot handle its failure",
+                self.describe(of.handle.node)
+            );
+            let mend = "call `.settled()` where the step is made, and use the result here";
+            self.errors.push(PlanError::new(PlanErrorKind::SettledElsewhere, at, message, mend).also(made));
+        }
+        self.derived(kind, vec![of], schema, at)
     }
 
     /// Adds a placeholder of the innermost body.

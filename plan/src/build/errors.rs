@@ -51,6 +51,8 @@ pub enum PlanErrorKind {
     RevisedTwice,
     /// A glob that cannot be one.
     InvalidGlob,
+    /// `.settled()` in another body than the step's own.
+    SettledElsewhere,
 }
 
 impl PlanErrorKind {
@@ -79,6 +81,7 @@ impl PlanErrorKind {
             Self::KeysInherited => "keys_inherited",
             Self::RevisedTwice => "revised_twice",
             Self::InvalidGlob => "invalid_glob",
+            Self::SettledElsewhere => "settled_elsewhere",
         }
     }
 }

@@ -26,7 +26,9 @@ pub enum Role {
     Round,
     /// A branch's arm.
     Arm(String),
-    /// The else of a branch or loop.
+    /// What a catch watches over.
+    Try,
+    /// The else of a branch, loop or catch.
     Else,
     /// The revision of a review: one copy a round.
     Revise,

@@ -14,7 +14,9 @@ pub type AsyncFn = Arc<dyn Fn(Vec<Val>) -> BoxFuture<'static, Result<Val, Failur
 pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
 /// Says what is wrong with a value, where something is.
 pub type CheckFn = Arc<dyn Fn(&Val) -> Result<Option<String>, Failure> + Send + Sync>;
+/// Which elements of a list stay: their positions, in order, and what they are afterwards.
+pub type KeepFn = Arc<dyn Fn(&[Val]) -> Result<Vec<(u32, Val)>, Failure> + Send + Sync>;
 /// Makes an item's key from the item.
 pub type KeyFn = Arc<dyn Fn(&Val) -> Result<String, Failure> + Send + Sync>;
-/// Tests a value for a branch's arm.
-pub type TestFn = Arc<dyn Fn(&Val) -> Result<bool, Failure> + Send + Sync>;
+/// What an arm of a branch makes of the value, if it takes it.
+pub type PickFn = Arc<dyn Fn(&Val) -> Result<Option<Val>, Failure> + Send + Sync>;

@@ -94,8 +94,8 @@ impl Reach {
         let fixed = |name: &&&str| !name.contains(['*', '?', '[', ']', '{', '}', '\\']);
         let directories = &names[..names.len() - 1];
         let prefix = directories.iter().take_while(fixed).map(|name| (*name).to_owned()).collect();
-        // An alternative may have slashes in it.
-        let counted = !glob.contains("**") && !glob.contains('{');
+        // An alternative, or a set, may have slashes in it.
+        let counted = !glob.contains("**") && !glob.contains(['{', '[']);
         Self { prefix, names: counted.then_some(names.len()) }
     }
 

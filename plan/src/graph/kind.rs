@@ -1,6 +1,6 @@
 //! What a node can be, and the options of each kind.
 
-use super::{AsyncFn, BodyId, CheckFn, ComputeFn, Globs, KeyFn, Location, NodeId, PromptFn, TestFn};
+use super::{AsyncFn, BodyId, CheckFn, ComputeFn, Globs, KeepFn, KeyFn, Location, NodeId, PickFn, PromptFn};
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
@@ -60,6 +60,8 @@ pub enum Kind {
         /// The body of `.otherwise(..)`; `None` fails where no arm takes the value.
         otherwise: Option<BodyId>,
     },
+    /// A part of the plan whose failure is caught.
+    Catch(Catch),
     /// The approve-or-revise loop. Its first input is the value under review.
     Review(Box<Review>),
 }
@@ -77,6 +79,8 @@ pub enum Placeholder {
     Feedback,
     /// The state of a loop.
     State,
+    /// The failure that a catch has caught.
+    Failure,
 }
 
 impl Placeholder {
@@ -88,6 +92,7 @@ impl Placeholder {
             Self::Value => "value",
             Self::Feedback => "feedback",
             Self::State => "state",
+            Self::Failure => "failure",
         }
     }
 }
@@ -95,10 +100,21 @@ impl Placeholder {
 /// A derived value.
 #[derive(Clone)]
 pub struct Derived {
-    /// The verb (`map`, `get`, `join`, `again`, `done`).
+    /// The verb (`map`, `get`, `join`, `filter`, `again` ..).
     pub verb: &'static str,
     /// The computation.
-    pub compute: ComputeFn,
+    pub compute: Compute,
+}
+
+/// How a derived value comes about.
+#[derive(Clone)]
+pub enum Compute {
+    /// From the values of all inputs.
+    Value(ComputeFn),
+    /// Its one input is a list, of which some elements stay. Where the list has keys, what stays keeps them.
+    Kept(KeepFn),
+    /// What became of its one input, a failure included: `{"Ok": T} | {"Err": Failure}`.
+    Settled,
 }
 
 /// How an agent's prompt comes about.
@@ -248,6 +264,8 @@ pub struct Fan {
     pub limit: Option<NonZeroU32>,
     /// How it fails.
     pub mode: FanMode,
+    /// Whether each element of the result has its item's key with it: `{"key": .., "value": ..}`.
+    pub keyed: bool,
 }
 
 /// How the items of a run-time fan-out get their keys.
@@ -282,12 +300,23 @@ pub struct Repeat {
 pub struct Arm {
     /// Its label.
     pub label: String,
-    /// Whether it takes a value.
-    pub test: TestFn,
+    /// What it makes of a value that it takes. `.when(..)` hands the value itself on, `.case(..)` what it found in it.
+    pub pick: PickFn,
+    /// Whether it is a `.case(..)`.
+    pub case: bool,
     /// Its body.
     pub body: BodyId,
     /// Where the test was written.
     pub at: Location,
+}
+
+/// A part of the plan whose failure is caught.
+#[derive(Clone, Copy, Debug)]
+pub struct Catch {
+    /// What may fail.
+    pub body: BodyId,
+    /// What yields the output instead, from the failure. Without it the output is `{"Ok": T} | {"Err": Failure}`.
+    pub or_else: Option<BodyId>,
 }
 
 /// An approve-or-revise loop.
@@ -315,5 +344,6 @@ macro_rules! opaque {
         })*
     };
 }
-opaque! { Derived => "Derived", Call => "Call", Prompt => "Prompt", Text => "Text", Check => "Check", Files => "Files", Keys => "Keys", Arm => "Arm",
+opaque! { Derived => "Derived", Compute => "Compute", Call => "Call", Prompt => "Prompt", Text => "Text", Check => "Check",
+Files => "Files", Keys => "Keys", Arm => "Arm",
 Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review" }

@@ -8,11 +8,11 @@ mod node;
 mod whole;
 
 pub use body::{Body, BodyId, Role};
-pub use closures::{AsyncFn, BoxFuture, CheckFn, ComputeFn, KeyFn, PromptFn, TestFn};
+pub use closures::{AsyncFn, BoxFuture, CheckFn, ComputeFn, KeepFn, KeyFn, PickFn, PromptFn};
 pub use globs::Globs;
 pub use kind::{
-    Agent, Arm, Ask, Call, Check, Choices, Derived, Fan, FanMode, Files, Keys, Kind, LocalStep, Placeholder,
-    Prompt, Repeat, Review, Text,
+    Agent, Arm, Ask, Call, Catch, Check, Choices, Compute, Derived, Fan, FanMode, Files, Keys, Kind,
+    LocalStep, Placeholder, Prompt, Repeat, Review, Text,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
 pub use whole::{Edge, Graph};

@@ -1,6 +1,6 @@
 //! The graph itself: a petgraph graph of nodes with data and order edges, and the bodies that contain them.
 
-use super::{Body, BodyId, Kind, Node, NodeId};
+use super::{Body, BodyId, Compute, Kind, Node, NodeId};
 use hermes_core::schema::Schema;
 use petgraph::{
     Direction,
@@ -108,9 +108,16 @@ impl Graph {
             Kind::Branch { arms, otherwise } => {
                 arms.iter().map(|arm| arm.body).chain(otherwise.iter().copied()).collect()
             }
+            Kind::Catch(catch) => [Some(catch.body), catch.or_else].into_iter().flatten().collect(),
             Kind::Review(review) => review.revise.into_iter().collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// The nodes whose failure is a value: what `.settled()` looks at.
+    pub fn settled(&self) -> BTreeSet<NodeId> {
+        let looks = |node: &&Node| matches!(&node.kind, Kind::Derived(derived) if matches!(derived.compute, Compute::Settled));
+        self.nodes().filter(looks).flat_map(|node| &node.inputs).map(|input| input.node).collect()
     }
 
     /// The edges into `node`, by kind and port.

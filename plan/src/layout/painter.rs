@@ -173,6 +173,7 @@ impl<'a> Arrows<'a> {
             }
             Kind::Pipeline { .. } => self.stages(node, &bodies, end, out),
             Kind::Repeat(_) => self.rounds(node, &bodies, end, out),
+            Kind::Catch(_) => self.attempt(&bodies, end, out),
             Kind::Review(_) => {
                 self.inputs(node, end);
                 for body in bodies {
@@ -222,6 +223,18 @@ impl<'a> Arrows<'a> {
         for other in or_else {
             for param in &other.params {
                 self.draw(body.result, self.end(*param, end), "rounds used up");
+            }
+            self.draw(other.result, End::Box(out), "");
+        }
+    }
+
+    /// What a catch watches over leads to its output, or fails into its else.
+    fn attempt(&mut self, bodies: &[&'a Body], end: End, out: BoxId) {
+        let Some((body, or_else)) = bodies.split_first() else { return };
+        self.draw(body.result, End::Box(out), "");
+        for other in or_else {
+            for param in &other.params {
+                self.draw(body.result, self.end(*param, end), "failed");
             }
             self.draw(other.result, End::Box(out), "");
         }

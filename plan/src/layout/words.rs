@@ -31,6 +31,7 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         }
         Kind::Repeat(repeat) => format!("repeat{}{}", of(""), rounds(repeat.max)),
         Kind::Branch { .. } => format!("branch{}", of("on ")),
+        Kind::Catch(_) => "catch".to_owned(),
         // Without a revision nobody can ask for another round.
         Kind::Review(review) => {
             call("review") + &review.revise.map_or_else(String::new, |_| rounds(review.max_rounds))
@@ -46,10 +47,13 @@ pub(super) fn takes_one(kind: &Kind) -> bool {
 /// What a body is to its owner; `None` where the owner's line says it.
 pub(super) fn role(owner: &Node, body: &Body) -> Option<String> {
     match &body.role {
-        Role::Plan | Role::Item | Role::Round | Role::Revise => None,
+        Role::Plan | Role::Item | Role::Round | Role::Revise | Role::Try => None,
         Role::Stage(number) => Some(format!("stage {number}")),
         Role::Child(key) => Some(format!("[{}]", path::escape(key))),
-        Role::Arm(label) => Some(format!("when {label}")),
+        Role::Arm(label) => {
+            let case = matches!(&owner.kind, Kind::Branch { arms, .. } if arms.iter().any(|arm| arm.body == body.id && arm.case));
+            Some(format!("{} {label}", if case { "case" } else { "when" }))
+        }
         Role::Else if matches!(owner.kind, Kind::Branch { .. }) => Some("otherwise".to_owned()),
         Role::Else => Some("else".to_owned()),
     }
@@ -70,7 +74,7 @@ fn fan(fan: Fan) -> String {
         FanMode::Collect => "collect",
         FanMode::Null => "null",
     };
-    format!("{limit}, {mode}")
+    format!("{limit}, {mode}{}", if fan.keyed { ", keyed" } else { "" })
 }
 
 fn rounds(max: NonZeroU32) -> String {

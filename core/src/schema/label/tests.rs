@@ -1,6 +1,7 @@
 //! Tests of labels.
 #![expect(dead_code, reason = "the types are used for their schemas only")]
 
+use crate::data::Keyed;
 use crate::schema::Schema;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -58,6 +59,8 @@ fn types_are_called_what_their_author_calls_them() {
     label::<ResearchPacket>("ResearchPacket");
     label::<Name>("Name");
     label::<Vec<Name>>("[Name]");
+    label::<Vec<Keyed<Name>>>("[Keyed<Name>]");
+    label::<(Keyed<u8>, Keyed<Option<String>>)>("(Keyed<integer>, Keyed<string?>)");
     label::<Mood>("Mood");
     label::<Option<Mood>>("Mood?");
     label::<Tree>("Tree");

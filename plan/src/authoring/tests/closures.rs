@@ -1,7 +1,7 @@
 //! The author's closures, called as the executor calls them.
 
 use crate::{
-    graph::{Call, ComputeFn, Keys, Kind, Node, Prompt},
+    graph::{Call, Compute, ComputeFn, Keys, Kind, Node, Prompt},
     prelude::*,
 };
 use hermes_core::value::Val;
@@ -23,7 +23,8 @@ fn result<I, O>(plan: &Plan<I, O>) -> Node {
 
 fn derived(node: &Node) -> ComputeFn {
     let Kind::Derived(derived) = &node.kind else { panic!("{node:?}") };
-    derived.compute.clone()
+    let Compute::Value(compute) = &derived.compute else { panic!("{node:?}") };
+    compute.clone()
 }
 
 fn blocking(node: &Node) -> ComputeFn {
@@ -143,8 +144,8 @@ fn keys_tests_and_checks_answer() -> Result<(), PlanErrors> {
     assert_eq!(key(&val(json!(["a", 17]))), Ok("17".to_owned()));
     assert_eq!(key(&val(json!("a"))).unwrap_err().class, FailureClass::Undecodable);
     let Kind::Branch { arms, .. } = node(&plan, "odd").kind else { panic!() };
-    assert_eq!((arms[0].test)(&val(json!(3))), Ok(true));
-    assert_eq!((arms[0].test)(&val(json!(4))), Ok(false));
+    assert_eq!((arms[0].pick)(&val(json!(3))), Ok(Some(val(json!(3)))));
+    assert_eq!((arms[0].pick)(&val(json!(4))), Ok(None));
     let Kind::Ask(ask) = node(&plan, "one").kind else { panic!() };
     assert_eq!((ask.check)(&[val(json!(3))]), Ok(val(json!(3))));
     assert_eq!((ask.check)(&[val(json!(-3))]).unwrap_err().class, FailureClass::Undecodable);

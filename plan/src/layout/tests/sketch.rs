@@ -1,8 +1,8 @@
 //! Graphs put together by hand, for the layouts' tests.
 
 use crate::graph::{
-    Agent, Arm, Ask, Body, BodyId, Call, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind, LocalStep,
-    Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, Role,
+    Agent, Arm, Ask, Body, BodyId, Call, Compute, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind,
+    LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, Role,
 };
 use hermes_core::{
     effect::{Effect, Isolation},
@@ -39,7 +39,7 @@ fn times(n: u32) -> NonZeroU32 {
 }
 
 pub(super) fn fan(limit: u32, mode: FanMode) -> Fan {
-    Fan { limit: NonZeroU32::new(limit), mode }
+    Fan { limit: NonZeroU32::new(limit), mode, keyed: false }
 }
 
 /// A graph under construction.
@@ -180,7 +180,7 @@ impl Sketch {
     }
 
     pub(super) fn derived(&mut self, verb: &'static str, inputs: &[NodeId]) -> NodeId {
-        self.node("", inputs, Kind::Derived(Derived { verb, compute: nothing() }), "string")
+        self.node("", inputs, Kind::Derived(Derived { verb, compute: Compute::Value(nothing()) }), "string")
     }
 
     pub(super) fn value(&mut self) -> NodeId {
@@ -248,7 +248,8 @@ impl Sketch {
         let at = Location::caller();
         let arm = |(label, body): (&str, _)| Arm {
             label: label.to_owned(),
-            test: Arc::new(|_| Ok(true)),
+            pick: Arc::new(|value| Ok(Some(value.clone()))),
+            case: false,
             body,
             at,
         };
