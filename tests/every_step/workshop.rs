@@ -44,7 +44,7 @@ pub(crate) fn workshop(faults: &Faults) -> Plan<Vec<String>, Vec<String>> {
             .check({
                 let f = f.clone();
                 move |_: &String| {
-                    f.closure("check", "intro");
+                    f.closure("check intro", "intro");
                     Ok(())
                 }
             })
