@@ -366,3 +366,18 @@ async fn without_a_base_directory_paths_count_from_where_the_process_is() {
     assert_eq!(executor.ledger().records(run).unwrap(), 4);
     assert!(executor.ledger().record(run, Seq(3)).unwrap().body.starts_with(b"{\"output\""));
 }
+
+#[tokio::test]
+async fn globs_that_only_a_value_knows_are_written_in_a_then() {
+    let base = directory(&[("a.md", "one"), ("b.txt", "two")]);
+    let plan = Plan::new("kinds", |kind: Step<String>| {
+        kind.then("of_kind", |kind| files("found", [format!("*.{kind}")]).list())
+    })
+    .unwrap();
+    let executor = memory(base.path());
+    let (set, _) = start(&executor, &plan, "txt".to_owned()).await.completed();
+    assert_eq!(set.files[0].path, "b.txt");
+    fs::remove_file(base.path().join("b.txt")).unwrap();
+    let (again, counts) = resume(&executor, &plan).await.completed();
+    assert_eq!((again, counts.reused), (set, 1));
+}

@@ -52,6 +52,10 @@ pub enum FailureClass {
     FilesNotTaken,
     /// Two lists that were to be zipped have different lengths.
     UnequalLists,
+    /// What a `then` built has mistakes.
+    InvalidPlan,
+    /// A part of the plan stands in itself more often than is allowed.
+    TooDeep,
 }
 
 impl FailureClass {
@@ -95,6 +99,8 @@ impl FailureClass {
             Self::Undecodable => "a stored value could not be read as the type that needs it",
             Self::FilesNotTaken => "the files could not be taken",
             Self::UnequalLists => "two lists to be zipped have different lengths",
+            Self::InvalidPlan => "what was built at run time has mistakes",
+            Self::TooDeep => "the recursion is too deep",
         }
     }
 
@@ -126,6 +132,8 @@ impl FailureClass {
             Self::BlankPrompt => "let the prompt builder return text",
             Self::Undecodable => "decode what was stored, or run the step again",
             Self::FilesNotTaken => "mend the globs, the files or `.base_dir(..)`, then retry the run",
+            Self::InvalidPlan => "mend the closure, then retry the run",
+            Self::TooDeep => "let the recursion end sooner, or allow more levels",
             Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }
     }

@@ -54,6 +54,7 @@ fn tag(field: &Field) -> &'static str {
         Field::Keys => "keys",
         Field::Arm => "arm",
         Field::Flow => "flow",
+        Field::Structure => "structure",
         Field::RunInput => "run input",
     }
 }

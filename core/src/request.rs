@@ -177,6 +177,8 @@ pub enum Field {
     Arm,
     /// The flow of a loop.
     Flow,
+    /// What a `then` built.
+    Structure,
     /// The input of the run.
     RunInput,
 }
@@ -205,6 +207,7 @@ impl fmt::Display for Field {
             Self::Keys => "key_by",
             Self::Arm => "arm",
             Self::Flow => "flow",
+            Self::Structure => "structure",
             Self::RunInput => "run input",
         })
     }

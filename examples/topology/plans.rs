@@ -28,6 +28,9 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("catch", one_way_or_the_other)?.into(),
         Plan::new("settled", whatever_becomes_of_it)?.into(),
         Plan::new("scope", the_same_twice)?.into(),
+        Plan::new("call", a_plan_in_a_plan)?.into(),
+        Plan::new("recursive", question_by_question)?.into(),
+        Plan::new("then", as_many_rounds_as_it_takes)?.into(),
         Plan::new("after", order_without_data)?.into(),
         Plan::new("nested", pipelines_in_parallel)?.into(),
     ])
@@ -286,6 +289,50 @@ pub(crate) fn the_same_twice(text: Step<String>) -> Step<(String, String)> {
 fn critique(text: Step<String>) -> Step<String> {
     let weak = agent("weaknesses").input("text", text).prompt("Name its weaknesses.").text();
     agent("advice").input("weaknesses", weak).prompt("Say how to mend them.").text()
+}
+
+/// A plan in a plan: its steps have paths below the name it is called by.
+pub(crate) fn a_plan_in_a_plan(text: Step<String>) -> Step<(String, String)> {
+    match Plan::new("critique", critique) {
+        Ok(plan) => {
+            let first = plan.call("first_opinion", text);
+            join((first, plan.call("second_opinion", first)))
+        }
+        // The mistakes of the inner plan would be its own.
+        Err(mistakes) => value((mistakes.to_string(), String::new())),
+    }
+}
+
+/// A part of a plan that may stand in itself again, for shapes that are as deep as their data.
+pub(crate) fn question_by_question(question: Step<String>) -> Step<String> {
+    recursive("answer", question, 2, |again, question| {
+        let parts = agent("split")
+            .input("question", question)
+            .prompt("Split it, where it wants to be.")
+            .returns::<Vec<String>>();
+        let short = question.map(|question| question.len() < 5 || question.contains("answer["));
+        branch("short", short)
+            .when(
+                "yes",
+                |short| *short,
+                |_| agent("look_up").input("question", question).prompt("Answer it.").text(),
+            )
+            .otherwise(|_| {
+                let answers = parallel_each("parts", parts, |part| again.call(part)).all();
+                agent("merge").input("answers", answers).prompt("Make one answer of them.").text()
+            })
+    })
+}
+
+/// A part of a plan that is built from a value at run time: here a loop, as a function that calls itself.
+pub(crate) fn as_many_rounds_as_it_takes(text: Step<String>) -> Step<String> {
+    let shorter = agent("shorten").input("text", text).prompt("Shorten it.").text();
+    shorter.then(
+        "again",
+        move |text| {
+            if text.len() < 280 { shorter } else { as_many_rounds_as_it_takes(shorter) }
+        },
+    )
 }
 
 /// Order where no data flows.

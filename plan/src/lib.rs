@@ -11,11 +11,11 @@ pub mod prelude;
 mod snapshot;
 
 pub use authoring::{
-    AgentBuilder, AgentOptions, AgentOptionsBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms,
+    Again, AgentBuilder, AgentOptions, AgentOptionsBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms,
     BranchBuilder, CatchBuilder, Checked, ChooseBuilder, EachBuilder, Ends, FilesBuilder, Flow, HasPrompt,
     Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
     RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, Yields, agent, ask, branch, catch, files, join,
-    parallel, parallel_each, pipeline, repeat, review, scope, step, value,
+    parallel, parallel_each, pipeline, recursive, repeat, review, scope, step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

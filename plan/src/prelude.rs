@@ -2,7 +2,7 @@
 
 pub use crate::authoring::{
     AgentOptions, AnyPlan, Flow, Plan, Step, agent, ask, branch, catch, files, join, parallel, parallel_each,
-    pipeline, repeat, review, scope, step, value,
+    pipeline, recursive, repeat, review, scope, step, value,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{

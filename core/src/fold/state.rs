@@ -148,16 +148,21 @@ impl RunState {
 
     /// The path of the concrete step at `at`. For display: built from the step's pattern and the keys around it.
     pub fn path(&self, at: Address) -> StepPath {
+        let pattern = self.steps.get(at.step.0 as usize).map(|(pattern, _)| pattern.clone());
+        pattern.unwrap_or_default().fill(self.keys_around(at.place))
+    }
+
+    /// The keys of the items and rounds around a place, outermost first.
+    pub fn keys_around(&self, mut place: Place) -> Vec<String> {
         let mut keys = Vec::new();
-        let mut place = at.place;
         while let Some(scope) = self.scopes.get(place.scope.0 as usize)
             && let Some(group) = scope.group
         {
             keys.push(scope.keys.get(place.ordinal).unwrap_or_else(|| place.ordinal.to_string()));
             place = group.place;
         }
-        let pattern = self.steps.get(at.step.0 as usize).map(|(pattern, _)| pattern.clone());
-        pattern.unwrap_or_default().fill(keys.into_iter().rev())
+        keys.reverse();
+        keys
     }
 
     /// Where the concrete step with this path is, if the run has it.

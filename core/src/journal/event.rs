@@ -138,10 +138,10 @@ pub struct Frozen {
     pub last: bool,
 }
 
-/// A branch's arm or a loop's flow. The header's fingerprint is the digest of the value it was made from.
+/// A branch's arm, a loop's flow or what a `then` has built. The header's fingerprint is the digest of the value it was made from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Decided {
-    /// The arm's label, or `again` or `done`.
+    /// The arm's label, or `again` or `done`, or a [`Structure`](super::Structure) as JSON.
     pub decision: String,
 }
 

@@ -3,6 +3,7 @@
 mod event;
 mod header;
 mod record;
+mod structure;
 
 pub use event::{
     Accepted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Dropped, EndKind,
@@ -11,3 +12,4 @@ pub use event::{
 };
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};
+pub use structure::{PlannedStep, Structure};

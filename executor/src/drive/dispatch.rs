@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 impl Driver {
     /// Begins the call of `at`, whose record is durable where it needs one.
     pub(super) fn begin(&mut self, at: At) {
-        let program = Arc::clone(self.walk.program());
+        let program = self.walk.program_of(at.node);
         let node = program.graph.node(at.node);
         match &node.kind {
             Kind::Agent(agent) => self.begin_agent(at, node, agent),

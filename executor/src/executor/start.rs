@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::walk::{ROOT, kind_word};
+use crate::walk::ROOT;
 
 type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -87,7 +87,7 @@ fn create(services: &Services, id: &RunId, graph: &Graph, input: &Val) -> Result
     let steps: Vec<_> = graph
         .nodes()
         .filter(|node| !node.pattern.is_empty())
-        .map(|node| (node.pattern.to_string(), kind_word(&node.kind).to_owned()))
+        .map(|node| (node.pattern.to_string(), node.kind.word().to_owned()))
         .collect();
     let mut records = vec![Record::new(ROOT, 0, Digest::ZERO, input.digest(), &start)];
     if !steps.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::{
     group::{Fan, Frame, Inside, Item, Line, Loop, Review},
+    grown,
     standing::{Standing, State},
     unroll::Unroll,
 };
@@ -107,6 +108,7 @@ impl<'a> Draw<'a> {
             Inside::Fan(fan) => self.fan(node, fan),
             Inside::Loop(rounds) => self.rounds(node, rounds),
             Inside::Arm(frame) => vec![self.body(&self.role(node, frame.body), None, frame)],
+            Inside::Grown(built) => grown::draw(built, None),
             Inside::Catch(catch) => {
                 let mut lines = self.frame(&catch.body);
                 let role = |frame: &Frame| self.body(&self.role(node, frame.body), None, frame);

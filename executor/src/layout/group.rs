@@ -31,6 +31,8 @@ pub(super) enum Inside {
     /// The arm that was taken.
     Arm(Frame),
     Catch(Catch),
+    /// What was built at run time.
+    Grown(Vec<Built>),
     Review(Review),
 }
 
@@ -46,6 +48,14 @@ pub(super) struct Fan {
 pub(super) struct Item {
     pub(super) key: String,
     pub(super) frames: Vec<Frame>,
+}
+
+/// A step that was built at run time, with all its copies.
+pub(super) struct Built {
+    pub(super) line: String,
+    pub(super) copies: Vec<State>,
+    /// The position of the group it stands in.
+    pub(super) inside: Option<usize>,
 }
 
 /// What a catch watches over, and what comes instead.
@@ -166,7 +176,7 @@ impl Line {
 impl Inside {
     fn frames(&mut self, each: &mut impl FnMut(&mut Frame)) {
         match self {
-            Self::Nothing => {}
+            Self::Nothing | Self::Grown(_) => {}
             Self::Fan(fan) => fan.items.iter_mut().flat_map(|item| &mut item.frames).for_each(each),
             Self::Loop(Loop { rounds, otherwise, .. }) => {
                 rounds.iter_mut().map(|round| &mut round.frame).chain(otherwise).for_each(each);
@@ -187,6 +197,8 @@ impl Inside {
             Self::Loop(rounds) => Some(rounds.state()),
             Self::Arm(frame) => Some(frame.standing().unwrap_or(Standing::Done).into()),
             Self::Catch(catch) => Some(catch.state()),
+            // Whoever reads the journal knows more of it.
+            Self::Grown(_) => None,
             Self::Review(review) => Some(review.state()),
         }
     }

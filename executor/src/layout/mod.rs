@@ -4,6 +4,7 @@
 
 mod draw;
 mod group;
+mod grown;
 mod leftover;
 mod standing;
 mod unroll;

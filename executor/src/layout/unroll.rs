@@ -101,15 +101,26 @@ impl<'a> Unroll<'a> {
                 Some(Inside::Arm(self.frame(body, place)?))
             }
             Kind::Catch(catch) => Some(self.attempt(*catch, place)?),
+            Kind::Call(body) => Some(Inside::Arm(self.frame(*body, place)?)),
+            Kind::Recursive(recursive) => Some(Inside::Arm(self.frame(recursive.body, place)?)),
+            Kind::Again { of } => self.levels(node, *of, &self.concrete(node, place))?,
+            Kind::Then(_) => self.built(at)?,
             Kind::Review(review) => self.turns(at, review)?,
             _ => None,
         };
         let Some(inside) = inside else { return self.leaf(node, at) };
+        let whole = if let Inside::Grown(built) = &inside { Some(self.whole_of(built)) } else { None };
         let mut line = Line::group(node.id, inside, self.settled.contains(&node.id));
+        line.state = whole.unwrap_or(line.state);
         if let Some(class) = self.blame(node, at).filter(|_| !line.state.standing.fails()) {
             line.state = failed(class);
         }
         Ok(line)
+    }
+
+    /// The path of a node that has no cell of its own, at `place`.
+    fn concrete(&self, node: &Node, place: Place) -> StepPath {
+        node.pattern.fill(self.run.keys_around(place))
     }
 
     fn number(&self, node: NodeId) -> Option<StepNo> {
@@ -172,7 +183,7 @@ impl<'a> Unroll<'a> {
     }
 
     /// What was decided at a branch or a round of a loop.
-    fn decision(&self, at: Option<Address>) -> Result<Option<String>, DriveError> {
+    pub(super) fn decision(&self, at: Option<Address>) -> Result<Option<String>, DriveError> {
         let cell = at.and_then(|at| self.run.cell(at)).filter(|cell| cell.status == CellStatus::Decided);
         match cell.map(|cell| (self.read)(cell.outcome)).transpose()? {
             Some(Event::Decided(decided)) => Ok(Some(decided.decision)),

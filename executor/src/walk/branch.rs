@@ -7,22 +7,21 @@ use super::{
     freeze::decision_text,
     guard::guarded,
     replay::decision_digest,
-    state::Walk,
+    state::{Decision as Decided, Walk},
     unroll::Decision,
 };
 use hermes_core::{
     digest::Digest,
     failure::{Failure, FailureClass},
-    journal::{Decided, Event},
+    journal::{self, Event},
     request::Field,
     value::Val,
 };
 use hermes_plan::graph::{Arm, BodyId, Kind, Location};
-use std::sync::Arc;
 
 impl Walk {
     pub(super) fn begin_branch(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let Kind::Branch { arms, otherwise } = &program.graph.node(at.node).kind else { return };
         let address = self.address(at);
         let cell = self.state.cell(address).cloned();
@@ -52,9 +51,9 @@ impl Walk {
             _ if self.stopped(at.frame) => self.skip(at),
             Decision::Make => {
                 if !self.hold_back(at) {
-                    let event = Event::Decided(Decided { decision: taken.decision.clone() });
+                    let event = Event::Decided(journal::Decided { decision: taken.decision.clone() });
                     self.emit(address, 0, from, digest, &event, Then::Decided(at));
-                    self.decided.insert(at, (taken, caused));
+                    self.decided.insert(at, Decided::Arm(taken, caused));
                     *self.slot_mut(at) = Slot::Committing;
                 }
             }

@@ -236,7 +236,7 @@ impl Walk {
 
     pub(super) fn call_settled(&mut self, at: At, outcome: Outcome) {
         self.calls.remove(&at);
-        let around = self.around(at);
+        let around = self.frames_around(at);
         match outcome {
             Outcome::Done(value, caused) => {
                 self.counts.ok += 1;

@@ -16,28 +16,26 @@ impl Walk {
         let mut steps: BTreeMap<Seq, BTreeSet<NodeId>> = BTreeMap::new();
         for (at, cell) in self.state.cells() {
             if let Some(cause) = cell.cause.filter(|cause| open.contains(cause)) {
-                let node = self
-                    .program
-                    .graph
-                    .nodes()
-                    .find(|node| !node.pattern.is_empty() && self.number(node.id) == at.step);
-                steps.entry(cause).or_default().extend(node.map(|node| node.id));
+                // What was built at run time stands for what it was built by.
+                let node = self.programs.planned(at.step).or_else(|| {
+                    let (pattern, _) = self.state.steps.get(at.step.0 as usize)?;
+                    self.programs.grown_from(pattern)
+                });
+                steps.entry(cause).or_default().extend(node);
             }
         }
+        let graph = &self.plan().graph;
         let unsettled: BTreeSet<NodeId> = self
             .frames()
+            .filter(|(_, frame)| graph.contains_body(frame.body))
             .flat_map(|(_, frame)| {
-                let nodes = &self.program.graph.body(frame.body).nodes;
+                let nodes = &graph.body(frame.body).nodes;
                 nodes.iter().zip(&frame.slots).filter(|(_, slot)| !slot.settled()).map(|(node, _)| *node)
             })
             .collect();
         open.into_iter()
             .filter(|cause| {
-                let below = steps
-                    .get(cause)
-                    .into_iter()
-                    .flatten()
-                    .flat_map(|node| self.program.graph.downstream(*node));
+                let below = steps.get(cause).into_iter().flatten().flat_map(|node| graph.downstream(*node));
                 !below.into_iter().any(|node| unsettled.contains(&node))
             })
             .collect()

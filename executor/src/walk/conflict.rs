@@ -93,10 +93,17 @@ impl Walk {
 
     /// Finished plan steps that today's plan lacks and nobody has dropped yet, with the number of their copies.
     fn missing(&self) -> BTreeMap<StepNo, u64> {
-        let today: BTreeSet<StepNo> = self.numbers.iter().copied().collect();
+        let graph = &self.plan().graph;
+        let mut today: BTreeSet<StepNo> = graph.nodes().map(|node| self.number(node.id)).collect();
         let mut missing = BTreeMap::new();
         for (at, cell) in self.state.cells() {
-            if cell.finished() && !today.contains(&at.step) && !self.state.dropped.contains(&at.step) {
+            if !cell.finished() || today.contains(&at.step) || self.state.dropped.contains(&at.step) {
+                continue;
+            }
+            // Whether what is built at run time still has it, its recorded structure says.
+            if self.programs.grown_from(&self.pattern(at.step)).is_some() {
+                today.insert(at.step);
+            } else {
                 *missing.entry(at.step).or_default() += 1;
             }
         }
@@ -163,9 +170,7 @@ impl Walk {
         if let Some((pattern, _)) = self.state.steps.get(step.0 as usize) {
             return pattern.clone();
         }
-        let node = self.numbers.iter().position(|number| *number == step);
-        let node = node.and_then(|index| self.program.graph.nodes().nth(index));
-        node.map(|node| node.pattern.clone()).unwrap_or_default()
+        self.programs.fresh(step).cloned().unwrap_or_default()
     }
 
     /// The records that carry out what was decided since the run parked, as far as it answers today's differences.

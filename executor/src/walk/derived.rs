@@ -78,7 +78,7 @@ impl Walk {
 
     /// Why a step that was skipped could not begin.
     pub(super) fn lacking(&self, at: At) -> Failure {
-        let lacks = self.program.deps[at.node.0 as usize].iter().find_map(|dep| {
+        let lacks = self.tables(at.node).deps(at.node).iter().find_map(|dep| {
             let source = self.seen_from(at.frame, *dep);
             match self.slot(source) {
                 Slot::Failed(fault) => {
@@ -98,7 +98,7 @@ impl Walk {
 
     /// Of a list with keys, what stays keeps them.
     fn keep_keys(&mut self, at: At, stay: &[(u32, Val)]) {
-        if !self.program.inherited[at.node.0 as usize] {
+        if !self.tables(at.node).inherited(at.node) {
             return;
         }
         let Some(list) = self.node(at.node).inputs.first().map(|input| input.node) else { return };

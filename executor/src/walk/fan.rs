@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 impl Walk {
     pub(super) fn begin_parallel(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let Kind::Parallel { children, fan } = &program.graph.node(at.node).kind else { return };
         let caused = self.caused_at(at, None);
         let keys: Arc<[Arc<str>]> = children.iter().map(|(key, _)| Arc::from(key.as_str())).collect();
@@ -99,7 +99,7 @@ impl Walk {
             }
         };
         let limit = self.fan_options(at).limit.map(std::num::NonZeroU32::get);
-        let wants = |body: &BodyId| self.program.graph.body(*body).params.len() > 1;
+        let wants = |body: &BodyId| self.tables_of(*body).graph.body(*body).params.len() > 1;
         let originals =
             if self.stage_bodies(at).iter().any(wants) { freeze.items.clone() } else { Vec::new() };
         if anew {
@@ -229,7 +229,7 @@ impl Walk {
             Some(fault) => Slot::Failed(fault),
             None => Slot::Done(Val::list(values), caused),
         };
-        if self.program.inherited[at.node.0 as usize] {
+        if self.tables(at.node).inherited(at.node) {
             self.frame_mut(at.frame).keys.push((at.node, keys));
         }
         self.settle(at, slot);

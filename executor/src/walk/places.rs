@@ -121,7 +121,7 @@ impl Walk {
     }
 
     /// The frames around a call, to be handed to [`Walk::call_over`] once what it sets free has been looked at.
-    pub(super) fn around(&self, at: At) -> Vec<FrameId> {
+    pub(super) fn frames_around(&self, at: At) -> Vec<FrameId> {
         self.chain(at.frame)
     }
 

@@ -66,7 +66,7 @@ enum Looked {
 
 impl Walk {
     pub(super) fn look_at_question(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let Kind::Ask(ask) = &node.kind else { return };
         let (values, caused) = self.inputs(at);
@@ -255,7 +255,7 @@ impl Walk {
             return;
         };
         let value = Val::stored(answer, Arc::clone(&self.fetch), seq.0);
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let check = match &node.kind {
             Kind::Ask(ask) => Arc::clone(&ask.check),
@@ -345,7 +345,7 @@ impl Walk {
 
     /// Looks at the question of a review's current round.
     pub(super) fn look_at_turn(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let Kind::Review(review) = &node.kind else { return };
         let number = self.number(at.node);
@@ -388,7 +388,7 @@ impl Walk {
 
     /// Goes on as a review's answer says.
     fn take_review(&mut self, at: At, answer: Val) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let node = program.graph.node(at.node);
         let Kind::Review(review) = &node.kind else { return };
         let address = self.question_address(at);

@@ -39,7 +39,7 @@ impl Walk {
                 return self.skip(at);
             }
         }
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         match &program.graph.node(at.node).kind {
             Kind::Placeholder(_) | Kind::Constant(_) => {}
             Kind::Derived(derived) => self.derive(at, derived),
@@ -51,11 +51,15 @@ impl Walk {
             Kind::Repeat(_) => self.begin_loop(at),
             Kind::Branch { .. } => self.begin_branch(at),
             Kind::Catch(catch) => self.begin_catch(at, *catch),
+            Kind::Call(body) => self.begin_call(at, *body),
+            Kind::Recursive(recursive) => self.begin_call(at, recursive.body),
+            Kind::Again { of } => self.begin_again(at, *of),
+            Kind::Then(then) => self.begin_then(at, then),
         }
     }
 
     fn needs_succeeded(&self, at: At) -> bool {
-        self.program.deps[at.node.0 as usize].iter().all(|dep| {
+        self.tables(at.node).deps(at.node).iter().all(|dep| {
             let source = self.seen_from(at.frame, *dep);
             matches!(self.slot(source), Slot::Done(..))
         })
@@ -63,7 +67,7 @@ impl Walk {
 
     /// A derived value that could not be computed fails the step that needed it, not itself.
     fn derived_failure(&self, at: At) -> Option<Fault> {
-        self.program.deps[at.node.0 as usize].iter().find_map(|dep| {
+        self.tables(at.node).deps(at.node).iter().find_map(|dep| {
             let source = self.seen_from(at.frame, *dep);
             match (self.slot(source), &self.node(*dep).kind) {
                 (Slot::Failed(fault), Kind::Derived(_))
@@ -90,7 +94,7 @@ impl Walk {
     /// Whether an open cause lies above any of what a step needs.
     pub(super) fn below_causes(&self, at: At) -> bool {
         self.frame(at.frame).caused
-            || self.program.deps[at.node.0 as usize].iter().any(|dep| self.below_cause(at.frame, *dep))
+            || self.tables(at.node).deps(at.node).iter().any(|dep| self.below_cause(at.frame, *dep))
     }
 
     fn below_cause(&self, frame: FrameId, node: NodeId) -> bool {
@@ -125,7 +129,7 @@ impl Walk {
         let step = !self.node(at.node).pattern.is_empty();
         self.counts.skipped += u64::from(step);
         // It needs something whose failure was handled, and is not handled itself: that fails the frame.
-        let fails = step && !self.program.handled[at.node.0 as usize] && !self.stopped(at.frame);
+        let fails = step && !self.tables(at.node).handled(at.node) && !self.stopped(at.frame);
         self.settle(at, Slot::Skipped);
         if fails {
             self.frame_failed(at.frame);
@@ -156,8 +160,8 @@ impl Walk {
         if failed {
             self.frame_failed(at.frame);
         }
-        let program = Arc::clone(&self.program);
-        for dependent in &program.dependents[at.node.0 as usize] {
+        let program = self.program_of(at.node);
+        for dependent in program.dependents(at.node) {
             self.one_need_less(At { frame: at.frame, node: *dependent });
         }
         if let Some(waiters) = self.frame_mut(at.frame).waiters.remove(&at.node) {
@@ -174,7 +178,7 @@ impl Walk {
 
     /// Whether a failure of this node fails the frame it stands in.
     pub(super) fn fails_its_frame(&self, node: NodeId) -> bool {
-        !self.program.handled[node.0 as usize] && !matches!(self.node(node).kind, Kind::Derived(_))
+        !self.tables(node).handled(node) && !matches!(self.node(node).kind, Kind::Derived(_))
     }
 
     fn one_need_less(&mut self, at: At) {
@@ -203,7 +207,7 @@ impl Walk {
         }
         let body = frame.body;
         let parent = frame.parent;
-        if self.program.asks[body.0 as usize] {
+        if self.tables_of(body).asks(body) {
             self.rest_questions();
         }
         let Some((group, _)) = parent else { return };
@@ -217,7 +221,7 @@ impl Walk {
         if let Some(fan) = self.fan_mut(group) {
             fan.tripped = true;
         }
-        if self.program.asks[body.0 as usize] {
+        if self.tables_of(body).asks(body) {
             self.rest_questions();
         }
         self.cancel_siblings(group, id);
@@ -252,7 +256,7 @@ impl Walk {
     /// What a frame all of whose steps have settled yields.
     pub(super) fn frame_outcome(&self, id: FrameId) -> FrameResult {
         let frame = self.frame(id);
-        let plan = self.program.graph.body(frame.body);
+        let plan = self.tables_of(frame.body).graph.body(frame.body);
         let (mut failed, mut skipped) = (None, None);
         for (node, slot) in plan.nodes.iter().zip(&frame.slots) {
             match slot {

@@ -18,7 +18,6 @@ use hermes_core::{
     value::Val,
 };
 use hermes_plan::graph::Kind;
-use std::sync::Arc;
 
 impl Walk {
     /// The scope of a loop or review, opened where it has none. `None` when it must not be opened (now).
@@ -41,7 +40,7 @@ impl Walk {
     }
 
     pub(super) fn begin_loop(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let Kind::Repeat(repeat) = &program.graph.node(at.node).kind else { return };
         let Some(scope) = self.open_scope(at) else { return };
         let (values, caused) = self.inputs(at);
@@ -114,7 +113,7 @@ impl Walk {
 
     /// Goes on as the round's flow says.
     pub(super) fn flow_on(&mut self, at: At) {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of(at.node);
         let Kind::Repeat(repeat) = &program.graph.node(at.node).kind else { return };
         let Some(state) = self.turn_of(at) else { return };
         let Some((flow, caused)) = state.flow.take() else { return };

@@ -7,19 +7,20 @@ use super::{
     branch::Taken,
     call::CallState,
     conflict::{Conflict, Doubtful},
-    emit::{Emit, Then},
+    emit::Emit,
     frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Slot},
+    programs::Programs,
 };
 use crate::program::{Program, RESULT};
 use hermes_core::{
     digest::Digest,
     fold::RunState,
     ids::{Address, Place, ScopeNo, Seq, StepNo},
-    journal::{Event, Named, Record},
+    journal::Record,
     path::{Mark, Segment, StepPath},
     value::{Fetch, Val},
 };
-use hermes_plan::graph::{BodyId, Kind, Node, NodeId};
+use hermes_plan::graph::{BodyId, Kind, NodeId};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
@@ -42,6 +43,12 @@ pub(super) enum Work {
     Ended(FrameId),
     /// A loop or review that a check held back in the middle.
     GoOn(At),
+}
+
+/// A decision from when it is asked for until it is durable; and whether a cause lies above it.
+pub(super) enum Decision {
+    Arm(Taken, bool),
+    Structure(BodyId, bool),
 }
 
 /// How many steps came out how, in this walk.
@@ -71,14 +78,12 @@ pub(crate) struct Settings {
 
 /// A run being walked.
 pub(crate) struct Walk {
-    pub(super) program: Arc<Program>,
+    pub(super) programs: Programs,
     pub(super) state: RunState,
     pub(super) run: String,
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) fetch: Arc<dyn Fetch>,
     pub(super) settings: Settings,
-    /// By node: its number in the run's step table.
-    pub(super) numbers: Vec<StepNo>,
     pub(super) frames: Vec<Option<Frame>>,
     pub(super) free: Vec<FrameId>,
     pub(super) closed: Vec<FrameId>,
@@ -87,8 +92,8 @@ pub(crate) struct Walk {
     pub(super) held: Vec<At>,
     pub(super) ready: VecDeque<At>,
     pub(super) calls: BTreeMap<At, CallState>,
-    /// Arms whose decision is not durable yet, and whether a cause lies above them.
-    pub(super) decided: BTreeMap<At, (Taken, bool)>,
+    /// Decisions that are not durable yet.
+    pub(super) decided: BTreeMap<At, Decision>,
     pub(super) questions: BTreeMap<Seq, At>,
     /// Answers to questions whose opening the walk has not heard of.
     pub(super) early: BTreeMap<Seq, (Seq, Digest)>,
@@ -107,8 +112,6 @@ pub(crate) struct Walk {
     pub(super) outdated: bool,
     /// What made it impossible to go on reading the journal.
     pub(super) broken: Option<String>,
-    /// Plan steps that were never recorded and are not in the journal's table yet.
-    pub(super) named: Vec<(String, String)>,
 }
 
 impl Walk {
@@ -120,29 +123,16 @@ impl Walk {
         settings: Settings,
     ) -> Self {
         let fetch = lookup.fetch();
-        let mut numbers = Vec::with_capacity(program.graph.len());
-        let mut named = Vec::new();
-        for node in program.graph.nodes() {
-            let number = if node.pattern.is_empty() {
-                StepNo(0)
-            } else {
-                state.number(&node.pattern).unwrap_or_else(|| {
-                    named.push((node.pattern.to_string(), kind_word(&node.kind).to_owned()));
-                    StepNo(u32::try_from(state.steps.len() + named.len() - 1).unwrap_or(u32::MAX))
-                })
-            };
-            numbers.push(number);
-        }
+        let programs = Programs::new(program, &state);
         let next_scope = u32::try_from(state.scopes.len()).unwrap_or(u32::MAX);
         let input = Val::stored(state.input, Arc::clone(&fetch), 1);
         let mut walk = Self {
-            program,
+            programs,
             state,
             run,
             lookup,
             fetch,
             settings,
-            numbers,
             frames: Vec::new(),
             free: Vec::new(),
             closed: Vec::new(),
@@ -165,7 +155,6 @@ impl Walk {
             end: None,
             outdated: false,
             broken: None,
-            named,
         };
         walk.open_frame(BodyId::PLAN, Place::ROOT, None, vec![input], false);
         walk
@@ -174,11 +163,7 @@ impl Walk {
     /// Lets the walk write and call, after a check that found nothing to decide.
     pub(crate) fn go(&mut self) {
         self.checking = false;
-        if !self.named.is_empty() {
-            let first = StepNo(u32::try_from(self.state.steps.len()).unwrap_or(u32::MAX));
-            let event = Event::Named(Named { first, steps: std::mem::take(&mut self.named) });
-            self.emit(ROOT, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
-        }
+        self.name_steps();
         self.open_version_causes();
         self.emits.append(&mut self.later);
         for at in std::mem::take(&mut self.held) {
@@ -228,10 +213,6 @@ impl Walk {
         &self.state
     }
 
-    pub(crate) fn program(&self) -> &Arc<Program> {
-        &self.program
-    }
-
     pub(crate) fn open_questions(&self) -> bool {
         !self.questions.is_empty()
     }
@@ -245,10 +226,6 @@ impl Walk {
     }
 
     // ---- frames and slots
-
-    pub(super) fn node(&self, id: NodeId) -> &Node {
-        self.program.graph.node(id)
-    }
 
     #[expect(
         clippy::expect_used,
@@ -271,17 +248,17 @@ impl Walk {
     }
 
     pub(crate) fn slot(&self, at: At) -> &Slot {
-        &self.frame(at.frame).slots[self.program.local[at.node.0 as usize] as usize]
+        &self.frame(at.frame).slots[self.tables(at.node).local(at.node)]
     }
 
     pub(super) fn slot_mut(&mut self, at: At) -> &mut Slot {
-        let local = self.program.local[at.node.0 as usize] as usize;
+        let local = self.tables(at.node).local(at.node);
         &mut self.frame_mut(at.frame).slots[local]
     }
 
     /// The copy of `node` that `frame` sees: in itself, or in the frame around it that has it.
     pub(super) fn seen_from(&self, frame: FrameId, node: NodeId) -> At {
-        let body = self.program.body_of(node);
+        let body = self.node(node).body;
         let mut id = frame;
         loop {
             let frame = self.frame(id);
@@ -321,7 +298,7 @@ impl Walk {
         params: Vec<Val>,
         caused: bool,
     ) -> FrameId {
-        let program = Arc::clone(&self.program);
+        let program = self.program_of_body(body);
         let plan = program.graph.body(body);
         let id = self.free.pop().unwrap_or(FrameId(u32::try_from(self.frames.len()).unwrap_or(u32::MAX)));
         let mut slots = Vec::with_capacity(plan.nodes.len());
@@ -373,7 +350,7 @@ impl Walk {
             }
             unsettled += 1;
             let mut missing = 0;
-            for dep in &program.deps[node.0 as usize] {
+            for dep in program.deps(*node) {
                 let source = self.seen_from(id, *dep);
                 if !self.slot(source).settled() {
                     missing += 1;
@@ -387,7 +364,7 @@ impl Walk {
                 self.work.push_back(Work::Look(at));
             }
         }
-        if program.outer_result[body.0 as usize] {
+        if program.outer_result(body) {
             let source = self.seen_from(id, plan.result);
             if !self.slot(source).settled() {
                 unsettled += 1;
@@ -403,7 +380,9 @@ impl Walk {
     }
 
     pub(super) fn close_frame(&mut self, id: FrameId) {
-        self.frames[id.0 as usize] = None;
+        if let Some(frame) = self.frames[id.0 as usize].take() {
+            self.forget_part(frame.body);
+        }
         self.closed.push(id);
     }
 
@@ -413,10 +392,6 @@ impl Walk {
     }
 
     // ---- addresses and paths
-
-    pub(super) fn number(&self, node: NodeId) -> StepNo {
-        self.numbers[node.0 as usize]
-    }
 
     pub(super) fn address(&self, at: At) -> Address {
         Address { place: self.frame(at.frame).place, step: self.number(at.node) }
@@ -492,21 +467,3 @@ impl Walk {
 
 /// The address of what concerns the run as a whole.
 pub(crate) const ROOT: Address = Address { place: Place::ROOT, step: StepNo(0) };
-
-/// The word for a node's kind in the step table.
-pub(crate) fn kind_word(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::Placeholder(_) | Kind::Constant(_) | Kind::Derived(_) => "derived",
-        Kind::Agent(_) => "agent",
-        Kind::Ask(_) => "ask",
-        Kind::Step(_) => "step",
-        Kind::Files(_) => "files",
-        Kind::Parallel { .. } => "parallel",
-        Kind::Each { .. } => "parallel each",
-        Kind::Pipeline { .. } => "pipeline",
-        Kind::Repeat(_) => "repeat",
-        Kind::Branch { .. } => "branch",
-        Kind::Catch(_) => "catch",
-        Kind::Review(_) => "review",
-    }
-}

@@ -3,7 +3,7 @@
 use super::{
     frame::{At, FrameId, Group, Slot},
     replay::{Now, Verdict, decision_digest, judge},
-    state::Walk,
+    state::{Decision as Decided, Walk},
 };
 use hermes_core::{digest::Digest, effect::Effect, fingerprint::Changed, fold::Cell, request::Field};
 
@@ -58,13 +58,12 @@ impl Walk {
 
     /// A decision is durable: what is below it may begin.
     pub(super) fn decision_stands(&mut self, at: At) {
-        let around = self.around(at);
-        if let Some((taken, caused)) = self.decided.remove(&at) {
-            self.open_arm(at, taken, caused);
-        } else if self.fan(at).is_some() {
-            self.open_items(at);
-        } else {
-            self.flow_on(at);
+        let around = self.frames_around(at);
+        match self.decided.remove(&at) {
+            Some(Decided::Arm(taken, caused)) => self.open_arm(at, taken, caused),
+            Some(Decided::Structure(body, caused)) => self.open_grown(at, body, caused),
+            None if self.fan(at).is_some() => self.open_items(at),
+            None => self.flow_on(at),
         }
         self.turn();
         self.call_over(&around);

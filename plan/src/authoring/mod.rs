@@ -4,6 +4,7 @@ mod agent;
 mod arity;
 mod ask;
 mod branch;
+mod call;
 mod catch;
 mod derived;
 mod each;
@@ -20,10 +21,12 @@ mod parallel;
 mod pipeline;
 mod plan;
 mod prompt;
+mod recursive;
 mod repeat;
 mod review;
 mod scope;
 mod step;
+mod then;
 mod value;
 
 #[cfg(test)]
@@ -45,6 +48,7 @@ pub use parallel::{ParallelBuilder, parallel};
 pub use pipeline::{PipelineBuilder, pipeline};
 pub use plan::{AnyPlan, Plan};
 pub use prompt::{BeforePrompt, Checked, HasPrompt, NoPrompt, PromptText, Prompted, Yields};
+pub use recursive::{Again, recursive};
 pub use repeat::{RepeatBuilder, repeat};
 pub use review::{ReviewBuilder, review};
 pub use scope::scope;

@@ -6,7 +6,7 @@ use super::{
     errors::{PlanError, PlanErrorKind},
     names::Claim,
 };
-use crate::graph::{Kind, Location, NodeId, NodeInput};
+use crate::graph::{BodyId, Graph, Kind, Location, NodeId, NodeInput, Role};
 use hermes_core::{data::Data, path::check_name, schema::Schema};
 use std::{any::TypeId, time::Duration};
 
@@ -86,6 +86,11 @@ impl Begun {
     /// The fan-out whose keys a list has, and where it is, if the list is the result of one.
     pub(crate) fn keys_of(&self, list: Handle) -> Option<(NodeId, Location)> {
         ambient::in_plan(self.plan, |draft| draft.keys_of(list)).flatten()
+    }
+
+    /// Whether the author is inside a body of `owner`, in this plan.
+    pub(crate) fn stands_in(&self, owner: NodeId) -> bool {
+        ambient::in_plan(self.plan, |draft| draft.stands_in(owner)).unwrap_or(false)
     }
 
     /// A timeout must be some time.
@@ -198,6 +203,14 @@ impl Group {
     /// Checks the use of a handle as this group's input.
     pub(crate) fn input(&self, input: Use) -> Vec<NodeInput> {
         ambient::in_plan(self.begun.plan, |draft| draft.inputs(vec![input])).unwrap_or_default()
+    }
+
+    /// Copies a whole plan into the group, as its body.
+    pub(crate) fn copy(&self, graph: &Graph) -> BodyId {
+        let copied = ambient::in_plan(self.begun.plan, |draft| {
+            draft.copy(graph, graph.root(), self.node, &Role::Call)
+        });
+        copied.unwrap_or(BodyId::PLAN)
     }
 
     /// The group's last call.

@@ -5,7 +5,8 @@ use super::{
     names::{Claim, Names, Space},
 };
 use crate::graph::{
-    Body, BodyId, Compute, Derived, Graph, Kind, Location, Node, NodeId, NodeInput, Placeholder, Role,
+    Around, Body, BodyId, Compute, Copies, Copying, Derived, Graph, Kind, Location, Node, NodeId, NodeInput,
+    Part, Placeholder, Role,
 };
 use hermes_core::{
     path::{Mark, Segment, StepPath, check_name, escape},
@@ -22,7 +23,7 @@ use std::{
 pub(crate) struct PlanId(u64);
 
 impl PlanId {
-    fn next() -> Self {
+    pub(crate) fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
@@ -52,6 +53,17 @@ pub(crate) struct Filled {
     pub(crate) schema: Schema,
 }
 
+/// What there is to know of a node, in the draft or around it.
+struct Seen<'a> {
+    body: BodyId,
+    name: &'a str,
+    pattern: &'a StepPath,
+    at: Location,
+    inputs: &'a [NodeInput],
+    /// `None` for a group that is still being built.
+    kind: Option<&'a Kind>,
+}
+
 struct Slot {
     body: BodyId,
     scopes: Vec<String>,
@@ -79,9 +91,12 @@ struct Pending {
 /// A plan under construction.
 pub(crate) struct Draft {
     id: PlanId,
+    /// What it is built in, if that is running already.
+    around: Option<Around>,
     name: String,
     slots: Vec<Slot>,
     bodies: Vec<Body>,
+    copies: Vec<Copies>,
     open: Vec<Frame>,
     names: Names,
     pending: BTreeMap<u32, Pending>,
@@ -93,18 +108,7 @@ pub(crate) struct Draft {
 impl Draft {
     /// An empty plan; its body is open.
     pub(crate) fn new(name: String, at: Location) -> Self {
-        let mut draft = Self {
-            id: PlanId::next(),
-            name,
-            slots: Vec::new(),
-            bodies: Vec::new(),
-            open: Vec::new(),
-            names: Names::default(),
-            pending: BTreeMap::new(),
-            tickets: 0,
-            schemas: BTreeMap::new(),
-            errors: Vec::new(),
-        };
+        let mut draft = Self::empty(name, None);
         if let Err(why) = check_name(&draft.name) {
             let message = format!("`{}` cannot name a plan: {why}", draft.name.escape_debug());
             draft.errors.push(PlanError::new(
@@ -117,6 +121,37 @@ impl Draft {
         let space = draft.names.space();
         draft.enter(None, Role::Plan, Vec::new(), space, at);
         draft
+    }
+
+    /// An empty part of a running plan; its body is open, and so are those around it.
+    pub(crate) fn within(around: Around, at: Location) -> Self {
+        let owner = around.owner;
+        let bodies = around.bodies();
+        let name = around.node(owner).map(|node| node.pattern.to_string()).unwrap_or_default();
+        let mut draft = Self::empty(name, Some(around));
+        for body in bodies {
+            draft.open.push(Frame { body, prefix: Vec::new(), scopes: Vec::new(), spaces: Vec::new() });
+        }
+        let space = draft.names.space();
+        draft.enter_body(owner, Role::Then, Mark::Plain, space, at);
+        draft
+    }
+
+    fn empty(name: String, around: Option<Around>) -> Self {
+        Self {
+            id: PlanId::next(),
+            around,
+            name,
+            slots: Vec::new(),
+            bodies: Vec::new(),
+            copies: Vec::new(),
+            open: Vec::new(),
+            names: Names::default(),
+            pending: BTreeMap::new(),
+            tickets: 0,
+            schemas: BTreeMap::new(),
+            errors: Vec::new(),
+        }
     }
 
     pub(crate) fn id(&self) -> PlanId {
@@ -149,7 +184,7 @@ impl Draft {
         space: Space,
         at: Location,
     ) -> BodyId {
-        let id = BodyId(index(self.bodies.len()));
+        let id = BodyId(self.first().1.0 + index(self.bodies.len()));
         // The result is known when the body's closure has returned.
         let body = Body { id, owner, role, params: Vec::new(), nodes: Vec::new(), result: NodeId(0), at };
         self.bodies.push(body);
@@ -167,7 +202,7 @@ impl Draft {
         at: Location,
     ) -> BodyId {
         let mut prefix: Vec<Segment> =
-            self.slot(owner).map(|slot| slot.pattern.segments().to_vec()).unwrap_or_default();
+            self.seen(owner).map(|seen| seen.pattern.segments().to_vec()).unwrap_or_default();
         if let Some(last) = prefix.last_mut() {
             last.mark = mark;
         }
@@ -182,7 +217,7 @@ impl Draft {
     /// Says what the output of an open body is.
     pub(super) fn result(&mut self, body: BodyId, result: &Use) {
         let node = self.check(result);
-        if let Some(body) = self.bodies.get_mut(body.0 as usize) {
+        if let Some(body) = self.body_mut(body) {
             body.result = node;
         }
     }
@@ -211,26 +246,86 @@ impl Draft {
         }
     }
 
+    /// Whether the author is inside a body of `owner`.
+    pub(super) fn stands_in(&self, owner: NodeId) -> bool {
+        let first = self.first().1.0;
+        self.open.iter().any(|frame| {
+            let own = frame.body.0.checked_sub(first).and_then(|index| self.bodies.get(index as usize));
+            own.is_some_and(|body| body.owner == Some(owner))
+        })
+    }
+
     // Handles.
 
+    /// Where its own ids begin.
+    fn first(&self) -> (NodeId, BodyId) {
+        self.around.as_ref().map_or((NodeId(0), BodyId(0)), |around| (around.first_node, around.first_body))
+    }
+
     fn slot(&self, node: NodeId) -> Option<&Slot> {
-        self.slots.get(node.0 as usize)
+        self.slots.get(node.0.checked_sub(self.first().0.0)? as usize)
+    }
+
+    fn body_mut(&mut self, body: BodyId) -> Option<&mut Body> {
+        let index = body.0.checked_sub(self.first().1.0)?;
+        self.bodies.get_mut(index as usize)
+    }
+
+    /// A node of the draft, or of what is around it.
+    fn seen(&self, node: NodeId) -> Option<Seen<'_>> {
+        if let Some(slot) = self.slot(node) {
+            let Slot { body, name, pattern, at, filled, .. } = slot;
+            let inputs = filled.as_ref().map_or(&[][..], |filled| &filled.inputs);
+            let kind = filled.as_ref().map(|filled| &filled.kind);
+            return Some(Seen { body: *body, name, pattern, at: *at, inputs, kind });
+        }
+        let Node { body, name, pattern, at, inputs, kind, .. } = self.around.as_ref()?.node(node)?;
+        Some(Seen { body: *body, name, pattern, at: *at, inputs, kind: Some(kind) })
+    }
+
+    /// The handle that stands here for this one: inside a copied body, that of the copy.
+    fn here(&self, handle: Handle) -> Handle {
+        self.around.as_ref().map_or(handle, |around| {
+            let (plan, node) = around.here(handle.plan, handle.node);
+            Handle { plan, node, made: handle.made }
+        })
+    }
+
+    /// The node that a handle stands for, if the handle was made in the draft or in what is around it.
+    fn known(&self, handle: Handle) -> Option<Seen<'_>> {
+        let handle = self.here(handle);
+        let made = match &self.around {
+            _ if self.slot(handle.node).is_some() => Some(self.id),
+            Some(around) => around.graph_of(handle.node).map(|graph| graph.part().plan),
+            None => None,
+        };
+        if made == Some(handle.plan) { self.seen(handle.node) } else { None }
     }
 
     /// The node that a handle stands for, if it may be used here. Where it may not, any node: the plan fails anyway.
     pub(crate) fn check(&mut self, used: &Use) -> NodeId {
-        let Handle { plan, node, made } = used.handle;
-        let body = self.slot(node).filter(|_| plan == self.id).map(|slot| slot.body);
-        let Some(body) = body else {
-            let message = "a step of another plan is used here";
-            let mend = "make the step inside this plan, or let its value be part of this plan's input";
+        let Handle { node, made, .. } = self.here(used.handle);
+        let Some(body) = self.known(used.handle).map(|seen| seen.body) else {
+            let (message, mend) = if self.around.is_some() {
+                (
+                    "a step of another plan, or of what another `then` has built, is used here",
+                    "make the step inside this closure, or use one that stands around it",
+                )
+            } else {
+                (
+                    "a step of another plan is used here",
+                    "make the step inside this plan, or let its value be part of this plan's input",
+                )
+            };
             let error = PlanError::new(PlanErrorKind::ForeignHandle, used.at, message, mend);
             self.errors.push(error.also(made));
             return NodeId(0);
         };
         if !self.open.iter().any(|frame| frame.body == body) {
-            let owner = self.bodies.get(body.0 as usize).and_then(|body| body.owner);
-            let group = owner.and_then(|owner| self.slot(owner)).map_or("the plan", |slot| &slot.name);
+            let first = self.first().1.0;
+            let own = body.0.checked_sub(first).and_then(|index| self.bodies.get(index as usize));
+            let owner = own.and_then(|body| body.owner);
+            let group = owner.and_then(|owner| self.seen(owner)).map_or("the plan", |seen| seen.name);
             let message = format!(
                 "{} was made inside the body of `{group}` and is used outside it",
                 self.describe(node)
@@ -244,28 +339,28 @@ impl Draft {
     }
 
     fn describe(&self, node: NodeId) -> String {
-        let Some(slot) = self.slot(node) else { return "a step".to_owned() };
-        match slot.filled.as_ref().map(|filled| &filled.kind) {
+        let Some(seen) = self.seen(node) else { return "a step".to_owned() };
+        match seen.kind {
             Some(Kind::Placeholder(placeholder)) => format!("the `{}`", placeholder.word()),
             Some(Kind::Derived(derived)) => format!("a `{}`", derived.verb),
             Some(Kind::Constant(_)) => "a `value`".to_owned(),
-            _ => format!("`{}`", slot.name),
+            _ => format!("`{}`", seen.name),
         }
     }
 
     /// The node whose keys a list has, and where the fan-out is that they come from, if the list is the result of one, or
     /// of a verb that keeps them.
     pub(crate) fn keys_of(&self, list: Handle) -> Option<(NodeId, Location)> {
-        let mut node = list.node;
+        let mut node = self.here(list).node;
+        self.known(list)?;
         loop {
-            let slot = self.slot(node).filter(|_| list.plan == self.id)?;
-            let filled = slot.filled.as_ref()?;
-            match &filled.kind {
+            let seen = self.seen(node)?;
+            match seen.kind? {
                 Kind::Parallel { .. } | Kind::Each { .. } | Kind::Pipeline { .. } => {
-                    return Some((list.node, slot.at));
+                    return Some((self.here(list).node, seen.at));
                 }
                 Kind::Derived(Derived { compute: Compute::Kept(_), .. }) => {
-                    node = filled.inputs.first()?.node;
+                    node = seen.inputs.first()?.node;
                 }
                 _ => return None,
             }
@@ -283,12 +378,12 @@ impl Draft {
     }
 
     fn push(&mut self, name: String, pattern: StepPath, at: Location, filled: Option<Filled>) -> NodeId {
-        let id = NodeId(index(self.slots.len()));
+        let id = NodeId(self.first().0.0 + index(self.slots.len()));
         let frame = self.open.last();
-        let body = frame.map_or(BodyId::PLAN, |frame| frame.body);
+        let body = frame.map_or(self.first().1, |frame| frame.body);
         let scopes = frame.map(|frame| frame.scopes.clone()).unwrap_or_default();
         self.slots.push(Slot { body, scopes, name, pattern, at, filled });
-        if let Some(body) = self.bodies.get_mut(body.0 as usize) {
+        if let Some(body) = self.body_mut(body) {
             body.nodes.push(id);
         }
         id
@@ -323,9 +418,9 @@ impl Draft {
     /// that body.
     pub(crate) fn settled(&mut self, kind: Kind, of: Use, schema: Schema, at: Location) -> NodeId {
         let made = of.handle.made;
-        let elsewhere = self.slot(of.handle.node).filter(|_| of.handle.plan == self.id).is_some_and(|slot| {
-            self.open.last().is_some_and(|frame| frame.body != slot.body)
-                && self.open.iter().any(|frame| frame.body == slot.body)
+        let elsewhere = self.known(of.handle).is_some_and(|seen| {
+            self.open.last().is_some_and(|frame| frame.body != seen.body)
+                && self.open.iter().any(|frame| frame.body == seen.body)
         });
         if elsewhere {
             let message = format!(
@@ -341,8 +436,8 @@ impl Draft {
     /// Adds a placeholder of the innermost body.
     pub(crate) fn placeholder(&mut self, placeholder: Placeholder, schema: Schema, at: Location) -> NodeId {
         let id = self.derived(Kind::Placeholder(placeholder), Vec::new(), schema, at);
-        let body = self.open.last().map_or(BodyId::PLAN, |frame| frame.body);
-        if let Some(body) = self.bodies.get_mut(body.0 as usize) {
+        let body = self.open.last().map_or(self.first().1, |frame| frame.body);
+        if let Some(body) = self.body_mut(body) {
             body.params.push(id);
         }
         id
@@ -360,7 +455,9 @@ impl Draft {
 
     /// Completes a node that [`Draft::named`] added without its content.
     pub(super) fn fill(&mut self, node: NodeId, filled: Filled) {
-        if let Some(slot) = self.slots.get_mut(node.0 as usize) {
+        let first = self.first().0.0;
+        let slot = node.0.checked_sub(first).and_then(|index| self.slots.get_mut(index as usize));
+        if let Some(slot) = slot {
             slot.filled = Some(filled);
         }
     }
@@ -391,30 +488,57 @@ impl Draft {
         self.pending.remove(&ticket);
     }
 
+    /// Copies a body of another graph, with everything in it, into the innermost body as one of `owner`'s.
+    pub(crate) fn copy(&mut self, graph: &Graph, root: BodyId, owner: NodeId, role: &Role) -> BodyId {
+        let first = self.first();
+        let first =
+            (NodeId(first.0.0 + index(self.slots.len())), BodyId(first.1.0 + index(self.bodies.len())));
+        let prefix = self.seen(owner).map(|seen| seen.pattern.segments().to_vec()).unwrap_or_default();
+        let copied = Copying::new(graph, root, first, (0, &prefix)).copied(owner, role);
+        self.bodies.extend(copied.bodies);
+        self.copies.extend(copied.copies);
+        self.slots.extend(copied.nodes.into_iter().map(|node| {
+            let Node { body, scopes, name, pattern, inputs, after, kind, schema, at, .. } = node;
+            Slot { body, scopes, name, pattern, at, filled: Some(Filled { inputs, after, kind, schema }) }
+        }));
+        first.1
+    }
+
     /// The whole plan, or every mistake in it.
     pub(crate) fn finish(mut self, result: &Use) -> Result<Graph, PlanErrors> {
-        self.result(BodyId::PLAN, result);
+        let (first_node, first_body) = self.first();
+        self.result(first_body, result);
         for Pending { what, ends, at } in std::mem::take(&mut self.pending).into_values() {
             let message = format!("{what} was dropped before its last call, so it is not in the plan");
             let mend = format!("end it with {ends}");
             self.errors.push(PlanError::new(PlanErrorKind::Unfinished, at, message, mend));
         }
-        let result = self.bodies.first().map_or(NodeId(0), |body| body.result);
-        let ends = [NodeId(0), result].map(|node| {
-            let filled = self.slot(node).and_then(|slot| slot.filled.as_ref());
-            filled.map(|filled| filled.schema.clone())
-        });
+        if !self.errors.is_empty() {
+            return Err(PlanErrors::new(self.name, self.errors));
+        }
+        let around = self.around;
+        let schema = |id: NodeId, nodes: &[Node]| {
+            let own = id.0.checked_sub(first_node.0).and_then(|index| nodes.get(index as usize));
+            let outer = || around.as_ref().and_then(|around| around.node(id));
+            own.or_else(outer).map(|node| node.schema.clone())
+        };
         let mut nodes = Vec::with_capacity(self.slots.len());
-        for (slot, id) in self.slots.into_iter().zip(0..) {
+        for (slot, id) in self.slots.into_iter().zip(first_node.0..) {
             // Only a builder that never ended leaves one empty, and that was reported.
             let Some(filled) = slot.filled else { continue };
             let Filled { inputs, after, kind, schema } = filled;
             let Slot { body, scopes, name, pattern, at, .. } = slot;
             nodes.push(Node { id: NodeId(id), body, scopes, name, pattern, inputs, after, kind, schema, at });
         }
-        match ends {
-            [Some(input), Some(output)] if self.errors.is_empty() => {
-                Ok(Graph::new(self.name, input, output, nodes, self.bodies))
+        let root = self.bodies.first();
+        let output = root.and_then(|body| schema(body.result, &nodes));
+        // A part has no input of its own: it uses what stands around it.
+        let input = root.and_then(|body| schema(body.params.first().copied().unwrap_or(body.result), &nodes));
+        let part = Part { plan: self.id, first_node: first_node.0, first_body: first_body.0 };
+        match (input, output) {
+            (Some(input), Some(output)) => {
+                let bodies = (self.bodies, self.copies);
+                Ok(Graph::new(part, self.name, input, output, nodes, bodies))
             }
             _ => Err(PlanErrors::new(self.name, self.errors)),
         }

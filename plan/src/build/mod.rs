@@ -12,7 +12,7 @@ mod names;
 
 pub(crate) use ambient::{current, open};
 pub(crate) use begun::{Begun, Group, Join, schema_here};
-pub(crate) use draft::{Draft, Handle, Use};
+pub(crate) use draft::{Draft, Handle, PlanId, Use};
 pub(crate) use erase::{checker, decode, encode, missing};
 pub use errors::{PlanError, PlanErrorKind, PlanErrors};
 pub(crate) use inside::{Inside, Scoped, param};

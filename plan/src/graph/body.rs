@@ -28,6 +28,12 @@ pub enum Role {
     Arm(String),
     /// What a catch watches over.
     Try,
+    /// A plan in a plan.
+    Call,
+    /// A level of a recursive part, from 1.
+    Level(u32),
+    /// What a `then` has built.
+    Then,
     /// The else of a branch, loop or catch.
     Else,
     /// The revision of a review: one copy a round.

@@ -1,6 +1,7 @@
 //! The author's closures with their types erased. They take stored values and give stored values: decoding and
 //! encoding happen inside, so nothing else ever holds an author's type.
 
+use super::{Around, Grown};
 use hermes_core::{failure::Failure, value::Val};
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -10,6 +11,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub type ComputeFn = Arc<dyn Fn(&[Val]) -> Result<Val, Failure> + Send + Sync>;
 /// The same, asynchronously.
 pub type AsyncFn = Arc<dyn Fn(Vec<Val>) -> BoxFuture<'static, Result<Val, Failure>> + Send + Sync>;
+/// Builds a part of a plan from a value, inside what is around it.
+pub type GrowFn = Arc<dyn Fn(&Val, Around) -> Result<Grown, Failure> + Send + Sync>;
 /// Renders a prompt from the inputs, in order.
 pub type PromptFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
 /// Says what is wrong with a value, where something is.

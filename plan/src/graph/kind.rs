@@ -1,6 +1,8 @@
 //! What a node can be, and the options of each kind.
 
-use super::{AsyncFn, BodyId, CheckFn, ComputeFn, Globs, KeepFn, KeyFn, Location, NodeId, PickFn, PromptFn};
+use super::{
+    AsyncFn, BodyId, CheckFn, ComputeFn, Globs, GrowFn, KeepFn, KeyFn, Location, NodeId, PickFn, PromptFn,
+};
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
@@ -62,8 +64,43 @@ pub enum Kind {
     },
     /// A part of the plan whose failure is caught.
     Catch(Catch),
+    /// A plan in the plan. Its one input is that plan's input.
+    Call(BodyId),
+    /// A part of the plan that may stand in itself again. Its one input is the first level's.
+    Recursive(Recursive),
+    /// A recursive part once more, one level deeper. Its one input is that level's.
+    Again {
+        /// The recursive part.
+        of: NodeId,
+    },
+    /// A part of the plan that is built when its one input is known.
+    Then(Box<Then>),
     /// The approve-or-revise loop. Its first input is the value under review.
     Review(Box<Review>),
+}
+
+impl Kind {
+    /// What it is, in a word: as it stands in a journal's table of plan steps.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Placeholder(_) | Self::Constant(_) | Self::Derived(_) => "derived",
+            Self::Agent(_) => "agent",
+            Self::Ask(_) => "ask",
+            Self::Step(_) => "step",
+            Self::Files(_) => "files",
+            Self::Parallel { .. } => "parallel",
+            Self::Each { .. } => "parallel each",
+            Self::Pipeline { .. } => "pipeline",
+            Self::Repeat(_) => "repeat",
+            Self::Branch { .. } => "branch",
+            Self::Catch(_) => "catch",
+            Self::Call(_) => "call",
+            Self::Recursive(_) => "recursive",
+            Self::Again { .. } => "again",
+            Self::Then(_) => "then",
+            Self::Review(_) => "review",
+        }
+    }
 }
 
 /// What a placeholder stands for. The word is what layouts show.
@@ -319,6 +356,24 @@ pub struct Catch {
     pub or_else: Option<BodyId>,
 }
 
+/// A part of the plan that may stand in itself again.
+#[derive(Clone, Copy, Debug)]
+pub struct Recursive {
+    /// Its first level.
+    pub body: BodyId,
+    /// The most levels.
+    pub max_depth: NonZeroU32,
+}
+
+/// A part of the plan that is built when a value is known.
+#[derive(Clone)]
+pub struct Then {
+    /// Builds it.
+    pub build: GrowFn,
+    /// Where the closure was written.
+    pub at: Location,
+}
+
 /// An approve-or-revise loop.
 #[derive(Clone)]
 pub struct Review {
@@ -345,5 +400,5 @@ macro_rules! opaque {
     };
 }
 opaque! { Derived => "Derived", Compute => "Compute", Call => "Call", Prompt => "Prompt", Text => "Text", Check => "Check",
-Files => "Files", Keys => "Keys", Arm => "Arm",
-Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review" }
+Files => "Files", Keys => "Keys", Arm => "Arm", Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review",
+Then => "Then" }

@@ -1,6 +1,7 @@
 //! The graph itself: a petgraph graph of nodes with data and order edges, and the bodies that contain them.
 
-use super::{Body, BodyId, Compute, Kind, Node, NodeId};
+use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId};
+use crate::build::PlanId;
 use hermes_core::schema::Schema;
 use petgraph::{
     Direction,
@@ -8,6 +9,14 @@ use petgraph::{
     visit::EdgeRef,
 };
 use std::collections::BTreeSet;
+
+/// Where the ids of a graph begin, and under which identity its handles were made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) plan: PlanId,
+    pub(crate) first_node: u32,
+    pub(crate) first_body: u32,
+}
 
 /// Why one node comes after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,29 +27,34 @@ pub enum Edge {
     After,
 }
 
-/// A complete plan graph.
+/// A complete plan graph; or a part of one that was built while the plan ran, whose ids go on from those around it.
 #[derive(Clone, Debug)]
 pub struct Graph {
+    part: Part,
     name: String,
     input: Schema,
     output: Schema,
     nodes: StableDiGraph<Node, Edge>,
     bodies: Vec<Body>,
+    copies: Vec<Copies>,
 }
 
 impl Graph {
-    /// Puts a graph together from nodes whose index is their id, and bodies likewise. Edges follow from the nodes.
+    /// Puts a graph together from nodes and bodies with ids in a row. Edges follow from the nodes.
     pub(crate) fn new(
+        part: Part,
         name: String,
         input: Schema,
         output: Schema,
         nodes: Vec<Node>,
-        bodies: Vec<Body>,
+        (bodies, copies): (Vec<Body>, Vec<Copies>),
     ) -> Self {
         let mut graph = StableDiGraph::with_capacity(nodes.len(), nodes.len());
         let mut edges = Vec::new();
+        let index =
+            |id: NodeId| id.0.checked_sub(part.first_node).map(|index| NodeIndex::new(index as usize));
         for node in nodes {
-            let to = NodeIndex::new(node.id.0 as usize);
+            let to = node.id;
             for (port, input) in (0..).zip(&node.inputs) {
                 edges.push((input.node, to, Edge::Data(port)));
             }
@@ -48,9 +62,46 @@ impl Graph {
             graph.add_node(node);
         }
         for (from, to, edge) in edges {
-            graph.add_edge(NodeIndex::new(from.0 as usize), to, edge);
+            // What comes from around a part is no edge of its own.
+            if let (Some(from), Some(to)) = (index(from), index(to)) {
+                graph.add_edge(from, to, edge);
+            }
         }
-        Self { name, input, output, nodes: graph, bodies }
+        Self { part, name, input, output, nodes: graph, bodies, copies }
+    }
+
+    /// Where its ids begin, and what it was built as.
+    pub(crate) fn part(&self) -> Part {
+        self.part
+    }
+
+    /// The bodies in it that are copies.
+    pub(crate) fn copies(&self) -> &[Copies] {
+        &self.copies
+    }
+
+    /// Whether a node is its own.
+    pub fn contains(&self, id: NodeId) -> bool {
+        id.0.checked_sub(self.part.first_node).is_some_and(|index| (index as usize) < self.nodes.node_count())
+    }
+
+    /// Whether a body is its own.
+    pub fn contains_body(&self, id: BodyId) -> bool {
+        id.0.checked_sub(self.part.first_body).is_some_and(|index| (index as usize) < self.bodies.len())
+    }
+
+    /// The id of its first node: the others follow in a row.
+    pub fn first_node(&self) -> NodeId {
+        NodeId(self.part.first_node)
+    }
+
+    /// The body that all others are in.
+    pub fn root(&self) -> BodyId {
+        BodyId(self.part.first_body)
+    }
+
+    fn index(&self, id: NodeId) -> NodeIndex {
+        NodeIndex::new(id.0.wrapping_sub(self.part.first_node) as usize)
     }
 
     /// The plan's name.
@@ -70,7 +121,7 @@ impl Graph {
 
     /// The node with this id.
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[NodeIndex::new(id.0 as usize)]
+        &self.nodes[self.index(id)]
     }
 
     /// All nodes, in the order in which they joined.
@@ -90,7 +141,7 @@ impl Graph {
 
     /// The body with this id.
     pub fn body(&self, id: BodyId) -> &Body {
-        &self.bodies[id.0 as usize]
+        &self.bodies[id.0.wrapping_sub(self.part.first_body) as usize]
     }
 
     /// All bodies; the first is the plan itself.
@@ -108,6 +159,8 @@ impl Graph {
             Kind::Branch { arms, otherwise } => {
                 arms.iter().map(|arm| arm.body).chain(otherwise.iter().copied()).collect()
             }
+            Kind::Call(body) => vec![*body],
+            Kind::Recursive(recursive) => vec![recursive.body],
             Kind::Catch(catch) => [Some(catch.body), catch.or_else].into_iter().flatten().collect(),
             Kind::Review(review) => review.revise.into_iter().collect(),
             _ => Vec::new(),
@@ -124,8 +177,8 @@ impl Graph {
     pub fn edges_into(&self, node: NodeId) -> Vec<(NodeId, Edge)> {
         let mut edges: Vec<_> = self
             .nodes
-            .edges_directed(NodeIndex::new(node.0 as usize), Direction::Incoming)
-            .map(|edge| (NodeId(u32::try_from(edge.source().index()).unwrap_or(u32::MAX)), *edge.weight()))
+            .edges_directed(self.index(node), Direction::Incoming)
+            .map(|edge| (self.nodes[edge.source()].id, *edge.weight()))
             .collect();
         // petgraph lists the newest first.
         edges.sort_by_key(|&(from, edge)| (edge, from));
@@ -148,7 +201,7 @@ impl Graph {
             }
             if found.insert(id) {
                 open.extend(self.body(self.node(id).body).owner.map(|owner| (owner, false)));
-                let after = self.nodes.neighbors_directed(NodeIndex::new(id.0 as usize), Direction::Outgoing);
+                let after = self.nodes.neighbors_directed(self.index(id), Direction::Outgoing);
                 open.extend(after.map(|index| (self.nodes[index].id, true)));
             }
         }

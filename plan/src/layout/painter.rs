@@ -156,7 +156,12 @@ impl<'a> Arrows<'a> {
             self.graph.bodies_of(node.id).into_iter().map(|body| self.graph.body(body)).collect();
         match &node.kind {
             Kind::Placeholder(_) | Kind::Constant(_) | Kind::Derived(_) => return,
-            Kind::Agent(_) | Kind::Ask(_) | Kind::Step(_) | Kind::Files(_) => self.inputs(node, end),
+            Kind::Agent(_)
+            | Kind::Ask(_)
+            | Kind::Step(_)
+            | Kind::Files(_)
+            | Kind::Again { .. }
+            | Kind::Then(_) => self.inputs(node, end),
             Kind::Parallel { .. } => {
                 self.inputs(node, end);
                 for body in bodies {
@@ -165,7 +170,7 @@ impl<'a> Arrows<'a> {
                     self.draw(body.result, End::Box(out), &key.unwrap_or_default());
                 }
             }
-            Kind::Each { .. } | Kind::Branch { .. } => {
+            Kind::Each { .. } | Kind::Branch { .. } | Kind::Call(_) | Kind::Recursive(_) => {
                 for body in bodies {
                     self.feed(node, body, end);
                     self.draw(body.result, End::Box(out), self.sources.flow(body.result).unwrap_or_default());

@@ -32,6 +32,10 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Repeat(repeat) => format!("repeat{}{}", of(""), rounds(repeat.max)),
         Kind::Branch { .. } => format!("branch{}", of("on ")),
         Kind::Catch(_) => "catch".to_owned(),
+        Kind::Call(_) => call("call"),
+        Kind::Recursive(recursive) => call("recursive") + &levels(recursive.max_depth),
+        Kind::Again { .. } => call("again"),
+        Kind::Then(_) => call("then"),
         // Without a revision nobody can ask for another round.
         Kind::Review(review) => {
             call("review") + &review.revise.map_or_else(String::new, |_| rounds(review.max_rounds))
@@ -47,7 +51,14 @@ pub(super) fn takes_one(kind: &Kind) -> bool {
 /// What a body is to its owner; `None` where the owner's line says it.
 pub(super) fn role(owner: &Node, body: &Body) -> Option<String> {
     match &body.role {
-        Role::Plan | Role::Item | Role::Round | Role::Revise | Role::Try => None,
+        Role::Plan
+        | Role::Item
+        | Role::Round
+        | Role::Revise
+        | Role::Try
+        | Role::Call
+        | Role::Level(_)
+        | Role::Then => None,
         Role::Stage(number) => Some(format!("stage {number}")),
         Role::Child(key) => Some(format!("[{}]", path::escape(key))),
         Role::Arm(label) => {
@@ -75,6 +86,10 @@ fn fan(fan: Fan) -> String {
         FanMode::Null => "null",
     };
     format!("{limit}, {mode}{}", if fan.keyed { ", keyed" } else { "" })
+}
+
+fn levels(max: NonZeroU32) -> String {
+    format!(" up to {max} {}", if max.get() == 1 { "level" } else { "levels" })
 }
 
 fn rounds(max: NonZeroU32) -> String {

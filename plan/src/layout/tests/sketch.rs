@@ -4,6 +4,7 @@ use crate::graph::{
     Agent, Arm, Ask, Body, BodyId, Call, Compute, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind,
     LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, Role,
 };
+use crate::{build::PlanId, graph::Part};
 use hermes_core::{
     effect::{Effect, Isolation},
     path::{Segment, StepPath},
@@ -278,6 +279,14 @@ impl Sketch {
 
     pub(super) fn plan(mut self, name: &str, result: NodeId, label: &str) -> Graph {
         self.bodies[0].result = result;
-        Graph::new(name.to_owned(), ty(&self.input_type), ty(label), self.nodes, self.bodies)
+        let part = Part { plan: PlanId::next(), first_node: 0, first_body: 0 };
+        Graph::new(
+            part,
+            name.to_owned(),
+            ty(&self.input_type),
+            ty(label),
+            self.nodes,
+            (self.bodies, Vec::new()),
+        )
     }
 }
