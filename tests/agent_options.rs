@@ -242,3 +242,24 @@ async fn a_blank_title_is_none_and_a_long_one_is_cut() {
         assert_eq!(started.title, recorded);
     }
 }
+
+#[tokio::test]
+async fn what_is_made_from_the_inputs_so_far_is_not_disturbed_by_more_of_them() {
+    let plan = Plan::new("p", |pair: Step<(String, u32)>| {
+        let (text, number) = (pair.get(|pair| &pair.0), pair.get(|pair| &pair.1));
+        agent("a")
+            .model_with(|| "plain".to_owned())
+            .input("text", text)
+            .title_with(|text| format!("About {text}"))
+            .input("number", number)
+            .prompt_with(|text, number| format!("{text} {number}"))
+            .text()
+    });
+    let (plan, script) = (plan.unwrap(), Scripted::new().text("a", "done"));
+    let executor = memory(script.clone());
+    start(&executor, &plan, ("tides".to_owned(), 7)).await.completed();
+    let seen = &script.seen()[0];
+    assert_eq!((seen.model.as_deref(), &*seen.text), (Some("plain"), "tides 7"));
+    let drawn = run_layout(&executor, &plan, &run_id()).unwrap();
+    assert!(drawn.contains("-> string “About tides” · done"), "{drawn}");
+}

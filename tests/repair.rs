@@ -342,3 +342,16 @@ async fn what_is_said_to_be_wrong_is_cut_where_it_says_everything() {
     assert_eq!(script.seen()[1].previous[0].violations, ["é".repeat(4096) + " …"]);
     assert!(failure.message.len() < 10_000, "{} bytes", failure.message.len());
 }
+
+#[tokio::test]
+async fn whoever_watches_is_told_of_each_refused_answer_and_where() {
+    let script = Scripted::new().on("judge", verdict(1, "")).then(verdict(2, ""));
+    let executor = memory(script);
+    let mut watch = executor.watch();
+    start(&executor, &plan(1), "text".to_owned()).await.completed();
+    let mut told = Vec::new();
+    while let Some(Seen::Event(event)) = watch.try_next() {
+        told.push((event.seq, event.kind, event.path));
+    }
+    assert!(told.contains(&(Seq(4), Refused, "judge".to_owned())), "{told:?}");
+}
