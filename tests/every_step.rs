@@ -223,6 +223,11 @@ async fn every_step_of_the_small_plans() {
     let reports = || vec![report(1), report(5)];
     let (text, long) = (|| "a text".to_owned(), || "long ".repeat(80));
     let (as_they_are, says) = (Faults::default, Faults::saying);
+    let change = |id: &str, after: &[&str]| plans::Change {
+        id: id.to_owned(),
+        after: after.iter().map(|id| (*id).to_owned()).collect(),
+    };
+    let changes = || vec![change("b", &["a"]), change("a", &[])];
     let pages = || vec!["page one".to_owned(), "page two".to_owned()];
     // By plan, what none of its runs so far came to.
     let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -251,6 +256,9 @@ async fn every_step_of_the_small_plans() {
         "keyed" results_under_their_keys reports(), as_they_are();
         "pipeline" stage_by_stage pages(), as_they_are();
         "stage_with" beside_the_original pages(), as_they_are();
+        "streaming" each_item_ahead pages(), as_they_are();
+        "parallel_dag" items_that_need_each_other changes(), as_they_are();
+        "shared_limit" one_bound_for_several pages(), as_they_are();
         "repeat" until_it_is_short long(), as_they_are();
         "repeat_or_else" as_good_as_it_gets long(), says("shorten", &long());
         "branch" by_severity report(5), as_they_are();
@@ -274,7 +282,9 @@ async fn every_step_of_the_small_plans() {
     left.entry("recursive".to_owned())
         .or_default()
         .remove("answer[1]/short:else/parts[*]/answer[2]/short:else/merge");
-    for plan in plans::plans().unwrap() {
+    // A quorum does without what failed, also when the run is retried: `quorum.rs` has its failures.
+    let plans = plans::plans().unwrap();
+    for plan in plans.iter().filter(|plan| plan.name() != "at_least") {
         assert_eq!(left.get(plan.name()), Some(&BTreeSet::new()), "{}", plan.name());
     }
 }

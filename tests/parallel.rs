@@ -164,6 +164,54 @@ async fn nested_limits_bound_and_never_lock_each_other_out() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shared_limit_bounds_all_that_share_it_together() {
+    let plan = Plan::new("shared", |count: Step<u32>| {
+        let items = count.map(|count| (0..*count).collect::<Vec<u32>>());
+        let limit = Limit::shared("workers", 3);
+        let each = |name: &str| {
+            parallel_each(name, items, |item| agent("work").input("item", item).prompt("Work.").text())
+                .limit(&limit)
+                .all()
+        };
+        let staged = pipeline("staged", items)
+            .stage(|item| agent("work").input("item", item).prompt("Work.").text())
+            .stage(|item| agent("again").input("item", item).prompt("Work.").text())
+            .streaming()
+            .limit(&limit)
+            .all();
+        let known =
+            parallel("known", ["a", "b"], |key| agent("look").input("items", items).prompt(key).text());
+        join((each("one"), each("two"), staged, known.limit(&limit).all()))
+    })
+    .unwrap();
+    for delay in DELAYS {
+        let (runner, gauge) = gauge(delay);
+        let (value, counts) = start(&over(runner, 32), &plan, 12).await.completed();
+        assert_eq!((value.0.len(), value.3.len(), counts.calls), (12, 2, 50));
+        let most = gauge.lock().unwrap().1;
+        assert!(most <= 3, "{most} at once under a shared limit of 3");
+    }
+}
+
+#[test]
+fn a_shared_limit_has_one_number_and_does_not_stand_in_itself() {
+    let mistakes = Plan::new("limits", |items: Step<Vec<Vec<u32>>>| {
+        let (three, four) = (Limit::shared("workers", 3), Limit::shared("workers", 4));
+        let outer = parallel_each("outer", items, |items| {
+            parallel_each("inner", items, |item| item).limit(&three).all()
+        })
+        .limit(&three)
+        .all();
+        parallel_each("other", outer, |items| items).limit(&four).all()
+    })
+    .unwrap_err();
+    let told = mistakes.to_string();
+    assert!(told.contains("the limit `workers` is 3 in one place and 4 in another"), "{told}");
+    assert!(told.contains("the limit `workers` is used inside a fan-out that has it already"), "{told}");
+    assert!(mistakes.iter().all(|mistake| mistake.kind == PlanErrorKind::ConflictingLimit));
+}
+
 #[tokio::test]
 async fn under_limit_1_an_item_ends_before_the_next_begins_whatever_is_in_it() {
     let plan = Plan::new("serial", |items: Step<Vec<u32>>| {

@@ -114,7 +114,7 @@ async fn inside_a_fan_out_the_steps_around_it_are_those_of_the_same_item() {
             word.then("grow", move |word| {
                 let parts = value(word.chars().map(String::from).collect::<Vec<_>>());
                 let letters = parallel_each("letters", parts, |letter| join((letter, said, shared)))
-                    .key_by(|letter| letter.clone())
+                    .key_by(Clone::clone)
                     .all();
                 letters.map(|letters| {
                     letters

@@ -54,6 +54,10 @@ pub enum FailureClass {
     UnequalLists,
     /// What a `then` built has mistakes.
     InvalidPlan,
+    /// Fewer items succeeded than have to.
+    TooFew,
+    /// An item needs one that is not there, or items need each other in a circle.
+    InvalidNeeds,
     /// A part of the plan stands in itself more often than is allowed.
     TooDeep,
 }
@@ -100,6 +104,8 @@ impl FailureClass {
             Self::FilesNotTaken => "the files could not be taken",
             Self::UnequalLists => "two lists to be zipped have different lengths",
             Self::InvalidPlan => "what was built at run time has mistakes",
+            Self::TooFew => "too few items succeeded",
+            Self::InvalidNeeds => "what the items need of each other cannot be had",
             Self::TooDeep => "the recursion is too deep",
         }
     }
@@ -133,6 +139,8 @@ impl FailureClass {
             Self::Undecodable => "decode what was stored, or run the step again",
             Self::FilesNotTaken => "mend the globs, the files or `.base_dir(..)`, then retry the run",
             Self::InvalidPlan => "mend the closure, then retry the run",
+            Self::TooFew => "see why the items failed, then retry the run; or ask for fewer",
+            Self::InvalidNeeds => "let `.needs(..)` give keys of items in the list, and no circle",
             Self::TooDeep => "let the recursion end sooner, or allow more levels",
             Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }

@@ -55,6 +55,7 @@ fn tag(field: &Field) -> &'static str {
         Field::Arm => "arm",
         Field::Flow => "flow",
         Field::Structure => "structure",
+        Field::Members => "members",
         Field::RunInput => "run input",
     }
 }

@@ -179,6 +179,8 @@ pub enum Field {
     Flow,
     /// What a `then` built.
     Structure,
+    /// The members of a quorum.
+    Members,
     /// The input of the run.
     RunInput,
 }
@@ -208,6 +210,7 @@ impl fmt::Display for Field {
             Self::Arm => "arm",
             Self::Flow => "flow",
             Self::Structure => "structure",
+            Self::Members => "members",
             Self::RunInput => "run input",
         })
     }

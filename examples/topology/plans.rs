@@ -18,8 +18,12 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("results", failures_as_values)?.into(),
         Plan::new("options", failures_left_out)?.into(),
         Plan::new("keyed", results_under_their_keys)?.into(),
+        Plan::new("at_least", the_first_that_succeed)?.into(),
+        Plan::new("parallel_dag", items_that_need_each_other)?.into(),
+        Plan::new("shared_limit", one_bound_for_several)?.into(),
         Plan::new("pipeline", stage_by_stage)?.into(),
         Plan::new("stage_with", beside_the_original)?.into(),
+        Plan::new("streaming", each_item_ahead)?.into(),
         Plan::new("repeat", until_it_is_short)?.into(),
         Plan::new("repeat_or_else", as_good_as_it_gets)?.into(),
         Plan::new("branch", by_severity)?.into(),
@@ -160,6 +164,60 @@ pub(crate) fn results_under_their_keys(reports: Step<Vec<Report>>) -> Step<Strin
     let diagnoses =
         parallel_each("reports", reports, one_agent).key_by(|report| report.title.clone()).keyed().all();
     agent("sum_up").input("diagnoses", diagnoses).prompt("Sum them up by title.").text()
+}
+
+/// The first that succeed are enough: of three opinions two, and of two tries one.
+pub(crate) fn the_first_that_succeed(text: Step<String>) -> Step<(Vec<String>, String)> {
+    let opinions = parallel("opinions", ["bold", "sober", "funny"], |tone| {
+        agent("opine").input("text", text).prompt(format!("A {tone} opinion on it.")).text()
+    })
+    .at_least(2);
+    let titles = parallel("titles", ["short", "long"], |length| {
+        agent("title").input("text", text).prompt(format!("A {length} title.")).text()
+    })
+    .first();
+    join((opinions, titles))
+}
+
+/// A change, and the changes that have to be made before it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Change {
+    pub(crate) id: String,
+    pub(crate) after: Vec<String>,
+}
+
+/// Items that depend on each other, known at run time: each starts when those it needs are done, and gets their outputs.
+pub(crate) fn items_that_need_each_other(changes: Step<Vec<Change>>) -> Step<Vec<String>> {
+    parallel_dag("changes", changes, |change, before: Step<Vec<Keyed<String>>>| {
+        agent("make").input("change", change).input("before", before).prompt("Make the change.").text()
+    })
+    .key_by(|change| change.id.clone())
+    .needs(|change| change.after.clone())
+    .limit(4)
+    .all()
+}
+
+/// One bound for several fan-outs.
+pub(crate) fn one_bound_for_several(pages: Step<Vec<String>>) -> Step<(Vec<String>, Vec<String>)> {
+    let translators = Limit::shared("translators", 3);
+    let to = |language: &str| {
+        parallel_each(language, pages, |page| {
+            agent("translate").input("page", page).prompt(format!("Translate it to {language}.")).text()
+        })
+        .limit(&translators)
+        .all()
+    };
+    join((to("german"), to("french")))
+}
+
+/// Each item goes on to its next stage as soon as it has ended one.
+pub(crate) fn each_item_ahead(pages: Step<Vec<String>>) -> Step<Vec<String>> {
+    pipeline("pages", pages)
+        .stage(|page| agent("translate").input("page", page).prompt("Translate the page.").text())
+        .stage(|page| agent("proofread").input("page", page).prompt("Proofread the page.").text())
+        .streaming()
+        .limit(2)
+        .all()
 }
 
 /// All items end one stage before the next begins.

@@ -12,10 +12,11 @@ mod snapshot;
 
 pub use authoring::{
     Again, AgentBuilder, AgentOptions, AgentOptionsBuilder, AnyPlan, AskBuilder, BeforePrompt, BranchArms,
-    BranchBuilder, CatchBuilder, Checked, ChooseBuilder, EachBuilder, Ends, FilesBuilder, Flow, HasPrompt,
-    Inputs, Joinable, KeyedFan, NoPrompt, ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted,
-    RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder, Yields, agent, ask, branch, catch, files, join,
-    parallel, parallel_each, pipeline, recursive, repeat, review, scope, step, value,
+    BranchBuilder, CatchBuilder, Checked, ChooseBuilder, DagBuilder, DagItems, EachBuilder, Ends,
+    FilesBuilder, Flow, HasPrompt, Inputs, Joinable, KeyedFan, Limit, NoPrompt, ParallelBuilder,
+    PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder,
+    Yields, agent, ask, branch, catch, files, join, parallel, parallel_dag, parallel_each, pipeline,
+    recursive, repeat, review, scope, step, value,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors};
 #[cfg(feature = "snapshot")]

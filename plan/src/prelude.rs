@@ -1,8 +1,8 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AgentOptions, AnyPlan, Flow, Plan, Step, agent, ask, branch, catch, files, join, parallel, parallel_each,
-    pipeline, recursive, repeat, review, scope, step, value,
+    AgentOptions, AnyPlan, Flow, Limit, Plan, Step, agent, ask, branch, catch, files, join, parallel,
+    parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value,
 };
 pub use crate::build::{PlanError, PlanErrorKind, PlanErrors};
 pub use hermes_core::{

@@ -158,7 +158,10 @@ impl RunState {
         while let Some(scope) = self.scopes.get(place.scope.0 as usize)
             && let Some(group) = scope.group
         {
-            keys.push(scope.keys.get(place.ordinal).unwrap_or_else(|| place.ordinal.to_string()));
+            keys.push(scope.keys.get(place.ordinal).unwrap_or_else(|| match place.ordinal {
+                u32::MAX => "members".to_owned(),
+                ordinal => ordinal.to_string(),
+            }));
             place = group.place;
         }
         keys.reverse();

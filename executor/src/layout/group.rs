@@ -39,6 +39,8 @@ pub(super) enum Inside {
 /// The items of a fan-out.
 pub(super) struct Fan {
     pub(super) mode: FanMode,
+    /// Who the members of a quorum are, once that is decided.
+    members: Option<Vec<usize>>,
     pub(super) items: Vec<Item>,
     /// Keys of items that were there once and are not in today's list.
     pub(super) left_out: Vec<String>,
@@ -192,13 +194,12 @@ impl Inside {
     /// What the members make of the group; `None` where nothing is unrolled.
     fn state(&self) -> Option<State> {
         match self {
-            Self::Nothing => None,
+            // Of what was built, whoever reads the journal knows more.
+            Self::Nothing | Self::Grown(_) => None,
             Self::Fan(fan) => Some(fan.state()),
             Self::Loop(rounds) => Some(rounds.state()),
             Self::Arm(frame) => Some(frame.standing().unwrap_or(Standing::Done).into()),
             Self::Catch(catch) => Some(catch.state()),
-            // Whoever reads the journal knows more of it.
-            Self::Grown(_) => None,
             Self::Review(review) => Some(review.state()),
         }
     }
@@ -213,7 +214,12 @@ impl Item {
 impl Fan {
     /// A fan-out of these items. An item that has failed does not go on to its next stage; if the fan-out fails fast,
     /// nothing more starts in it at all.
-    pub(super) fn new(mode: FanMode, mut items: Vec<Item>, left_out: Vec<String>) -> Self {
+    pub(super) fn new(
+        mode: FanMode,
+        members: Option<Vec<usize>>,
+        mut items: Vec<Item>,
+        left_out: Vec<String>,
+    ) -> Self {
         let mut tripped = false;
         for item in &mut items {
             if item.frames.iter().any(Frame::failed) {
@@ -221,13 +227,14 @@ impl Fan {
                 item.frames.iter_mut().for_each(|frame| frame.stop(Standing::Skipped));
             }
         }
-        if tripped {
+        // Enough have succeeded: nothing new starts.
+        if tripped || members.is_some() {
             items
                 .iter_mut()
                 .flat_map(|item| &mut item.frames)
                 .for_each(|frame| frame.stop(Standing::Skipped));
         }
-        Self { mode, items, left_out }
+        Self { mode, members, items, left_out }
     }
 
     pub(super) fn standings(&self) -> impl Iterator<Item = Standing> {
@@ -238,6 +245,16 @@ impl Fan {
         let Some(standing) = Standing::of(self.standings()) else {
             return State::new(Standing::Done, "done, no items");
         };
+        if let Some(members) = &self.members {
+            let standings = members.iter().filter_map(|member| self.items.get(*member)).map(Item::standing);
+            return match Standing::of(standings) {
+                Some(Standing::Done) => {
+                    State::new(Standing::Done, format!("done, {} of {}", members.len(), self.items.len()))
+                }
+                Some(standing) => standing.into(),
+                None => Standing::Done.into(),
+            };
+        }
         let collects = self.mode != FanMode::FailFast;
         let failed = |standing: Standing| standing.fails() || standing == Standing::NeverBegan;
         let over = |standing: Standing| standing == Standing::Done || failed(standing);

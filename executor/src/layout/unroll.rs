@@ -84,9 +84,9 @@ impl<'a> Unroll<'a> {
     fn line(&self, node: &Node, place: Place) -> Result<Line, DriveError> {
         let at = self.number(node.id).map(|step| Address { place, step });
         let inside = match &node.kind {
-            Kind::Parallel { children, fan } => Some(self.children(children, *fan, place)?),
-            Kind::Each { body, fan, .. } => self.items(at, std::slice::from_ref(body), *fan)?,
-            Kind::Pipeline { stages, fan, .. } => self.items(at, stages, *fan)?,
+            Kind::Parallel { children, fan } => Some(self.children(at, children, fan, place)?),
+            Kind::Each { body, fan, .. } => self.items(at, std::slice::from_ref(body), fan)?,
+            Kind::Pipeline { stages, fan, .. } => self.items(at, stages, fan)?,
             Kind::Repeat(repeat) => self.rounds(at, repeat)?,
             Kind::Branch { arms, otherwise } => {
                 let Some(decision) = self.decision(at)? else { return self.leaf(node, at) };
@@ -193,22 +193,24 @@ impl<'a> Unroll<'a> {
 
     fn children(
         &self,
+        at: Option<Address>,
         children: &[(String, BodyId)],
-        bounds: Bounds,
+        bounds: &Bounds,
         place: Place,
     ) -> Result<Inside, DriveError> {
         let item = |(key, body): &(String, BodyId)| {
             Ok(Item { key: key.clone(), frames: vec![self.frame(*body, place)?] })
         };
         let items = children.iter().map(item).collect::<Result<_, DriveError>>()?;
-        Ok(Inside::Fan(Fan::new(bounds.mode, items, Vec::new())))
+        let members = if bounds.mode.quorum().is_some() { self.members(at)? } else { None };
+        Ok(Inside::Fan(Fan::new(bounds.mode, members, items, Vec::new())))
     }
 
     fn items(
         &self,
         at: Option<Address>,
         stages: &[BodyId],
-        bounds: Bounds,
+        bounds: &Bounds,
     ) -> Result<Option<Inside>, DriveError> {
         let Some((number, scope)) = at.and_then(|at| self.run.scope(at)) else { return Ok(None) };
         let item = |ordinal: &u32| {
@@ -217,7 +219,16 @@ impl<'a> Unroll<'a> {
             Ok(Item { key: key(scope, *ordinal), frames })
         };
         let items = scope.order.iter().map(item).collect::<Result<_, DriveError>>()?;
-        Ok(Some(Inside::Fan(Fan::new(bounds.mode, items, left_out(scope)))))
+        let chosen =
+            at.map(|at| Address { place: Place { scope: number, ordinal: u32::MAX }, step: at.step });
+        let members = if bounds.mode.quorum().is_some() { self.members(chosen)? } else { None };
+        Ok(Some(Inside::Fan(Fan::new(bounds.mode, members, items, left_out(scope)))))
+    }
+
+    /// The recorded members of a quorum.
+    fn members(&self, at: Option<Address>) -> Result<Option<Vec<usize>>, DriveError> {
+        let members = self.decision(at)?.map(|members| serde_json::from_str(&members));
+        members.transpose().map_err(|error| DriveError::Broken(format!("the members of a quorum: {error}")))
     }
 
     /// What a catch watches over may also fail in a way that leaves no record of its own; its else then says so.
@@ -313,7 +324,9 @@ fn key(scope: &Scope, ordinal: u32) -> String {
 
 /// The keys of recorded items that are not in today's list.
 fn left_out(scope: &Scope) -> Vec<String> {
-    let recorded: BTreeSet<u32> = scope.cells.keys().map(|(ordinal, _)| *ordinal).collect();
+    // The members of a quorum are recorded behind all items.
+    let recorded = scope.cells.keys().map(|(ordinal, _)| *ordinal).filter(|ordinal| *ordinal != u32::MAX);
+    let recorded: BTreeSet<u32> = recorded.collect();
     let today: BTreeSet<u32> = scope.order.iter().copied().collect();
     recorded.difference(&today).map(|ordinal| key(scope, *ordinal)).collect()
 }

@@ -1,15 +1,13 @@
 //! The run as a tree of frames: one frame a copy of a body, one slot a node of it. Only data; the rules are elsewhere.
 
 use hermes_core::{
+    digest::Digest,
     failure::Failure,
     ids::{Place, ScopeNo},
     value::Val,
 };
 use hermes_plan::graph::{BodyId, NodeId};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A frame's index in the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +47,10 @@ pub(crate) struct Frame {
     /// Its calls that wait for its place.
     pub(crate) parked: Vec<At>,
 }
+
+/// A pool of places, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PoolId(pub(crate) u32);
 
 /// An item's place in its limited fan-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,7 @@ pub(crate) struct Fault {
 /// A group that has begun.
 #[derive(Debug)]
 pub(crate) enum Group {
-    Fan(Fan),
+    Fan(Box<Fan>),
     Loop(Loop),
     Review(Turn),
     /// A branch: its one frame.
@@ -113,8 +115,9 @@ pub(crate) enum Group {
 }
 
 /// How the items of a fan-out are named in paths.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum ItemKeys {
+    #[default]
     Positions,
     Named(Arc<[Arc<str>]>),
 }
@@ -141,19 +144,60 @@ pub(crate) struct Fan {
     pub(crate) items: Vec<Val>,
     /// The items as they entered, where a later stage wants them.
     pub(crate) originals: Vec<Val>,
+    /// The items that a quorum did without, as they entered.
+    pub(crate) without: Vec<(u32, Val)>,
     pub(crate) results: Vec<Option<FrameResult>>,
     /// Items of the current stage that have not ended.
     pub(crate) open: u32,
     /// The current stage, from 0.
     pub(crate) stage: usize,
+    /// Whether items go on to their next stage by themselves.
+    pub(crate) ahead: bool,
     pub(crate) caused: bool,
-    pub(crate) limit: Option<u32>,
-    /// Places taken.
-    pub(crate) used: u32,
-    /// Items that want a place: those that had one before come first, then input order.
-    pub(crate) queue: BTreeSet<(bool, u32, FrameId)>,
-    /// Whether it fails fast and has failed: nothing new starts in it.
+    /// Where its items get their places.
+    pub(crate) pool: Option<PoolId>,
+    /// Its rank among the fan-outs that share a pool: the order in which they began.
+    pub(crate) rank: u32,
+    /// Whether its end is certain: nothing new starts in it.
     pub(crate) tripped: bool,
+    /// Where the first items that succeed are enough.
+    pub(crate) quorum: Option<Quorum>,
+    /// Where items need each other.
+    pub(crate) needs: Option<ItemNeeds>,
+}
+
+/// How many items succeed, where the first that do are enough.
+#[derive(Debug)]
+pub(crate) struct Quorum {
+    pub(crate) enough: u32,
+    /// What the decision is made from.
+    pub(crate) from: Digest,
+    /// Positions of items that succeeded, first come first.
+    pub(crate) ok: Vec<u32>,
+    pub(crate) failed: u32,
+    pub(crate) members: Members,
+}
+
+/// Who the members of a quorum are.
+#[derive(Debug)]
+pub(crate) enum Members {
+    /// Not enough have succeeded.
+    Open,
+    /// Enough have; it is being written down, or held back by a check.
+    Deciding(Vec<u32>),
+    /// These, for good.
+    Decided(Vec<u32>),
+}
+
+/// What items wait for.
+#[derive(Debug)]
+pub(crate) struct ItemNeeds {
+    /// By item: the items it needs.
+    pub(crate) of: Vec<Vec<u32>>,
+    /// By item: how many of them have not ended.
+    pub(crate) missing: Vec<u32>,
+    /// By item: who needs it.
+    pub(crate) by: Vec<Vec<u32>>,
 }
 
 /// What came of a frame: its value and whether an open cause lies at or above it, or why it failed.

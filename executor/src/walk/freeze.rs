@@ -1,6 +1,7 @@
 //! Freezing a fan-out: its items and their keys at the moment its list is known, and how they are written down.
 
 use super::{
+    dag::needs_of,
     emit::Then,
     frame::{At, ItemKeys},
     guard::guarded,
@@ -27,11 +28,27 @@ pub(super) struct Freeze {
     pub(super) from: Digest,
     pub(super) items: Vec<Val>,
     pub(super) keys: ItemKeys,
+    /// By item, the items it needs, where items need each other.
+    pub(super) needs: Option<Vec<Vec<u32>>>,
 }
 
 impl Freeze {
-    /// The digest of the keys: the decision.
+    /// The digest of the keys, and of what items need of each other: the decision.
     pub(super) fn digest(&self) -> Digest {
+        let keys = self.keys_digest();
+        let Some(needs) = &self.needs else { return keys };
+        let mut writer = DigestWriter::new("hermes needs");
+        writer.digest(&keys);
+        for needed in needs {
+            writer.list(needed.len());
+            for index in needed {
+                writer.u64(u64::from(*index));
+            }
+        }
+        writer.finish()
+    }
+
+    fn keys_digest(&self) -> Digest {
         match &self.keys {
             ItemKeys::Positions => {
                 let mut writer = DigestWriter::new("hermes positions");
@@ -74,8 +91,10 @@ impl Walk {
     /// Today's items and keys of a fan-out.
     pub(super) fn freeze(&self, at: At) -> Result<Freeze, Failure> {
         let node = self.node(at.node);
-        let (Kind::Each { keys, .. } | Kind::Pipeline { keys, .. }) = &node.kind else {
-            return Err(Failure::new(FailureClass::Undecodable, "not a fan-out over a list"));
+        let (keys, needs) = match &node.kind {
+            Kind::Each { keys, needs, .. } => (keys, needs),
+            Kind::Pipeline { keys, .. } => (keys, &None),
+            _ => return Err(Failure::new(FailureClass::Undecodable, "not a fan-out over a list")),
         };
         let (values, _) = self.inputs(at);
         let list = values.into_iter().next().unwrap_or_else(Val::null);
@@ -110,7 +129,8 @@ impl Walk {
             }
             Keys::Inherited(source) => self.keys_of(self.seen_from(at.frame, *source)),
         };
-        Ok(Freeze { from: list.digest(), items, keys })
+        let needs = needs.as_ref().map(|needs| needs_of(needs, &items, &keys)).transpose()?;
+        Ok(Freeze { from: list.digest(), items, keys, needs })
     }
 
     /// Asks for the records that freeze a fan-out; its items may begin when the last is durable.
@@ -148,7 +168,7 @@ impl Walk {
 }
 
 /// The digest of a list of keys.
-fn keys_digest<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> Digest {
+pub(super) fn keys_digest<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> Digest {
     let mut writer = DigestWriter::new("hermes keys");
     writer.list(keys.len());
     for key in keys {

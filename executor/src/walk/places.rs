@@ -3,7 +3,8 @@
 //! holds no permit, so nested limits cannot lock each other out.
 
 use super::{
-    frame::{At, Fan, FrameId, Hold, Slot},
+    frame::{At, FrameId, Hold, PoolId, Slot},
+    pools::{Pool, Wish},
     state::Walk,
 };
 
@@ -38,38 +39,40 @@ impl Walk {
     /// Takes the places that are missing, outermost first; where one is not free, the call waits with its item.
     fn admit(&mut self, at: At) {
         for id in self.chain(at.frame).into_iter().rev() {
-            let frame = self.frame(id);
-            let Some((group, index)) = frame.parent else { continue };
-            let (hold, begun) = (frame.hold, frame.begun);
-            let Some(fan) = self.fan_mut(group) else { continue };
-            let Some(limit) = fan.limit else { continue };
+            let Some((wish, pool)) = self.wish(id) else { continue };
+            let hold = self.frame(id).hold;
             match hold {
-                Hold::Held => {}
-                Hold::None if fan.used < limit && fan.queue.is_empty() => {
-                    fan.used += 1;
+                Hold::Held => continue,
+                Hold::None if self.pools.get(pool).is_some_and(Pool::take) => {
                     let frame = self.frame_mut(id);
                     frame.hold = Hold::Held;
                     frame.begun = true;
+                    continue;
                 }
-                Hold::None | Hold::Queued => {
-                    fan.queue.insert((!begun, index, id));
-                    let frame = self.frame_mut(id);
-                    frame.hold = Hold::Queued;
-                    frame.parked.push(at);
-                    return;
-                }
+                Hold::None | Hold::Queued => {}
             }
+            if let Some(pool) = self.pools.get(pool) {
+                pool.want(wish);
+            }
+            let frame = self.frame_mut(id);
+            frame.hold = Hold::Queued;
+            frame.parked.push(at);
+            return;
         }
         self.ready.push_back(at);
     }
 
+    /// How an item would wish for a place, and where; `None` where it needs none.
+    fn wish(&self, id: FrameId) -> Option<(Wish, PoolId)> {
+        let frame = self.frame(id);
+        let (group, index) = frame.parent?;
+        let fan = self.fan(group)?;
+        Some((Wish { fresh: !frame.begun, rank: fan.rank, index, frame: id }, fan.pool?))
+    }
+
     /// Gives free places to items that want one.
-    fn hand_on(&mut self, group: At) {
-        while let Some(fan) = self.fan_mut(group)
-            && fan.limit.is_some_and(|limit| fan.used < limit)
-            && let Some((_, _, id)) = fan.queue.pop_first()
-        {
-            fan.used += 1;
+    fn hand_on(&mut self, pool: PoolId) {
+        while let Some(id) = self.pools.get(pool).and_then(Pool::next) {
             let frame = self.frame_mut(id);
             frame.hold = Hold::Held;
             frame.begun = true;
@@ -81,22 +84,36 @@ impl Walk {
 
     /// Takes an item's place, or its wish for one, away from it.
     pub(super) fn give_back(&mut self, id: FrameId) {
-        let frame = self.frame_mut(id);
-        let hold = std::mem::replace(&mut frame.hold, Hold::None);
-        let (parent, begun) = (frame.parent, frame.begun);
-        let Some((group, index)) = parent else { return };
-        let release = |fan: &mut Fan| match hold {
-            Hold::Held => fan.used = fan.used.saturating_sub(1),
-            Hold::Queued => {
-                fan.queue.remove(&(!begun, index, id));
+        let Some((wish, pool)) = self.wish(id) else { return };
+        let hold = std::mem::replace(&mut self.frame_mut(id).hold, Hold::None);
+        let Some(places) = self.pools.get(pool) else { return };
+        match hold {
+            Hold::Held => places.give_back(),
+            Hold::Queued => places.forget(wish),
+            Hold::None => return,
+        }
+        self.hand_on(pool);
+    }
+
+    /// Lets the item's next stage keep its place.
+    pub(super) fn hand_over(&mut self, from: FrameId, to: FrameId) {
+        if self.frame(from).hold != Hold::Held {
+            return;
+        }
+        self.frame_mut(from).hold = Hold::None;
+        let next = self.frame_mut(to);
+        next.hold = Hold::Held;
+        next.begun = true;
+        self.handed_over.push(to);
+    }
+
+    /// Takes their places from items that went on to a stage in which they want no call now.
+    pub(super) fn take_idle_places(&mut self) {
+        for id in std::mem::take(&mut self.handed_over) {
+            let idle = self.frames[id.0 as usize].as_ref().is_some_and(|frame| frame.active == 0);
+            if idle {
+                self.give_back(id);
             }
-            Hold::None => {}
-        };
-        if hold != Hold::None
-            && let Some(fan) = self.fan_mut(group)
-        {
-            release(fan);
-            self.hand_on(group);
         }
     }
 
@@ -128,7 +145,7 @@ impl Walk {
     /// An item whose last step has an outcome gives its place back before that outcome is durable.
     pub(super) fn free_place_early(&mut self, at: At) {
         let frame = self.frame(at.frame);
-        if frame.unsettled == 1 && frame.hold == Hold::Held {
+        if frame.unsettled == 1 && frame.hold == Hold::Held && !self.runs_ahead(at.frame) {
             self.give_back(at.frame);
         }
     }

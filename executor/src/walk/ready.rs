@@ -224,11 +224,16 @@ impl Walk {
         if self.tables_of(body).asks(body) {
             self.rest_questions();
         }
-        self.cancel_siblings(group, id);
+        self.cancel_siblings(group, Some(id));
+    }
+
+    /// Asks for all running calls in `group` to be cancelled, but for those that are unsafe.
+    pub(super) fn cancel_inside(&mut self, group: At) {
+        self.cancel_siblings(group, None);
     }
 
     /// Asks for the running calls of `group` to be cancelled, but for those of `spared` and those that are unsafe.
-    fn cancel_siblings(&mut self, group: At, spared: FrameId) {
+    fn cancel_siblings(&mut self, group: At, spared: Option<FrameId>) {
         let mut cancels = Vec::new();
         for (at, call) in &self.calls {
             if call.cancellable() && self.inside(at.frame, group, spared) {
@@ -239,10 +244,10 @@ impl Walk {
     }
 
     /// Whether `frame` lies inside `group`, but not inside `spared`.
-    fn inside(&self, frame: FrameId, group: At, spared: FrameId) -> bool {
+    fn inside(&self, frame: FrameId, group: At, spared: Option<FrameId>) -> bool {
         let mut id = frame;
         loop {
-            if id == spared {
+            if Some(id) == spared {
                 return false;
             }
             match self.frame(id).parent {

@@ -9,6 +9,7 @@ use super::{
     conflict::{Conflict, Doubtful},
     emit::Emit,
     frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Slot},
+    pools::Pools,
     programs::Programs,
 };
 use crate::program::{Program, RESULT};
@@ -49,6 +50,7 @@ pub(super) enum Work {
 pub(super) enum Decision {
     Arm(Taken, bool),
     Structure(BodyId, bool),
+    Members,
 }
 
 /// How many steps came out how, in this walk.
@@ -105,6 +107,11 @@ pub(crate) struct Walk {
     pub(super) versions: BTreeSet<Address>,
     pub(super) emits: Vec<Emit>,
     pub(super) cancels: Vec<At>,
+    pub(super) pools: Pools,
+    /// Items that kept their place when they went on to their next stage.
+    pub(super) handed_over: Vec<FrameId>,
+    /// How many fan-outs have begun.
+    pub(super) ranks: u32,
     pub(super) next_scope: u32,
     pub(super) counts: Counts,
     pub(super) end: Option<FrameResult>,
@@ -150,6 +157,9 @@ impl Walk {
             versions: BTreeSet::new(),
             emits: Vec::new(),
             cancels: Vec::new(),
+            pools: Pools::default(),
+            handed_over: Vec::new(),
+            ranks: 0,
             next_scope,
             counts: Counts::default(),
             end: None,
@@ -188,6 +198,7 @@ impl Walk {
                 Work::GoOn(at) => self.go_on(at),
             }
         }
+        self.take_idle_places();
     }
 
     pub(crate) fn counts(&self) -> Counts {

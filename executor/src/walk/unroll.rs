@@ -62,6 +62,7 @@ impl Walk {
         match self.decided.remove(&at) {
             Some(Decided::Arm(taken, caused)) => self.open_arm(at, taken, caused),
             Some(Decided::Structure(body, caused)) => self.open_grown(at, body, caused),
+            Some(Decided::Members) => self.members_stand(at),
             None if self.fan(at).is_some() => self.open_items(at),
             None => self.flow_on(at),
         }
@@ -76,7 +77,8 @@ impl Walk {
             Slot::Group(group) => match &**group {
                 Group::Loop(_) => self.decide_flow(at),
                 Group::Review(_) => self.look_at_turn(at),
-                Group::Fan(_) | Group::Arm | Group::Catch { .. } => {}
+                Group::Fan(_) => self.decide_members(at),
+                Group::Arm | Group::Catch { .. } => {}
             },
             _ => self.look(at),
         }
@@ -89,6 +91,11 @@ impl Walk {
             self.end = Some(outcome);
             return;
         };
+        if let Ok(value) = &outcome
+            && self.went_ahead(id, group, index, value)
+        {
+            return;
+        }
         self.give_back(id);
         self.close_frame(id);
         let Slot::Group(kind) = self.slot(group) else { return };

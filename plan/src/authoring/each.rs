@@ -60,10 +60,10 @@ impl<T: Data, U: Data> EachBuilder<T, U> {
 
     #[track_caller]
     fn end<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out> {
-        let fan = self.fan.fan(mode, keyed);
+        let fan = self.fan.fan(mode, keyed, None, Location::caller());
         let begun = self.fan.group.begun();
         let schema = begun.schema::<Out>(begun.at());
-        let kind = Kind::Each { body: self.body, keys: self.items.keys, fan };
+        let kind = Kind::Each { body: self.body, keys: self.items.keys, needs: None, fan };
         Step::new(self.fan.group.finish(self.items.list, kind, schema))
     }
 }

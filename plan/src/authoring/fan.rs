@@ -15,25 +15,89 @@ use std::{fmt::Display, num::NonZeroU32, sync::Arc};
 pub(super) struct FanOut {
     pub(super) group: Group,
     limit: Option<NonZeroU32>,
+    shared: Option<Arc<str>>,
+    pub(super) streaming: bool,
 }
 
 impl FanOut {
     pub(super) fn new(group: Group) -> Self {
-        Self { group, limit: None }
+        Self { group, limit: None, shared: None, streaming: false }
     }
 
-    pub(super) fn fan(&self, mode: FanMode, keyed: bool) -> Fan {
-        Fan { limit: self.limit, mode, keyed }
+    /// The fan-out's bounds. `known`: how many items there are, where that is known.
+    pub(super) fn fan(&self, mode: FanMode, keyed: bool, known: Option<usize>, at: Location) -> Fan {
+        let begun = self.group.begun();
+        if let (Some(quorum), Some(known)) = (mode.quorum(), known)
+            && quorum as usize > known
+        {
+            let message = format!("`{}` asks for {quorum} of {known}", begun.name());
+            let mend = "ask for at most as many as there are";
+            begun.mistake(PlanError::new(PlanErrorKind::ImpossibleQuorum, at, message, mend));
+        }
+        Fan { limit: self.limit, shared: self.shared.clone(), streaming: self.streaming, mode, keyed }
     }
 
-    pub(super) fn limit(&mut self, limit: u32, at: Location) {
-        self.limit = NonZeroU32::new(limit);
+    pub(super) fn limit(&mut self, limit: Limit, at: Location) {
+        self.limit = NonZeroU32::new(limit.most);
+        self.shared = limit.shared;
         if self.limit.is_none() {
             let begun = self.group.begun();
             let message = format!("the limit of `{}` is 0, so nothing in it could ever start", begun.name());
             let mend = "give at least 1, or leave `.limit(..)` out";
             begun.mistake(PlanError::new(PlanErrorKind::ZeroLimit, at, message, mend));
         }
+    }
+
+    /// A quorum, which must be of somebody.
+    pub(super) fn quorum(&self, count: u32, at: Location) -> FanMode {
+        if count == 0 {
+            let begun = self.group.begun();
+            let message = format!("a quorum of nobody says nothing, and `{}` asks for it", begun.name());
+            let mend = "ask for at least 1";
+            begun.mistake(PlanError::new(PlanErrorKind::ImpossibleQuorum, at, message, mend));
+        }
+        FanMode::AtLeast(NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN))
+    }
+}
+
+/// How many items of a fan-out may be in progress at once: a number, or a bound that several fan-outs share.
+///
+/// ```
+/// use hermes_plan::prelude::*;
+///
+/// let plan = Plan::new("check", |claims: Step<Vec<String>>| {
+///     let verifiers = Limit::shared("verifiers", 4);
+///     let checked = |name, claims| {
+///         parallel_each(name, claims, |claim| agent("check").input("claim", claim).prompt("Is it so?").text())
+///             .limit(&verifiers)
+///             .all()
+///     };
+///     join((checked("first", claims), checked("second", claims)))
+/// })?;
+/// # Ok::<(), PlanErrors>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    most: u32,
+    shared: Option<Arc<str>>,
+}
+
+impl Limit {
+    /// One bound for all fan-outs of a run that are given it, known by its name. They may not stand in one another.
+    pub fn shared(name: impl Into<String>, most: u32) -> Self {
+        Self { most, shared: Some(name.into().into()) }
+    }
+}
+
+impl From<u32> for Limit {
+    fn from(most: u32) -> Self {
+        Self { most, shared: None }
+    }
+}
+
+impl From<&Limit> for Limit {
+    fn from(limit: &Limit) -> Self {
+        limit.clone()
     }
 }
 
@@ -78,6 +142,8 @@ pub trait Ends: sealed::Sealed + Sized {
     /// What an item yields.
     type Item: Data;
     #[doc(hidden)]
+    fn quorum(&self, count: u32) -> FanMode;
+    #[doc(hidden)]
     fn end_with<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out>;
 }
 
@@ -110,6 +176,19 @@ impl<F: Ends> KeyedFan<F> {
     pub fn options(self) -> Step<Vec<Keyed<Option<F::Item>>>> {
         self.0.end_with(FanMode::Null, true)
     }
+
+    /// Ends it: the first `count` outputs that there are, with their keys, in input order.
+    #[track_caller]
+    pub fn at_least(self, count: u32) -> Step<Vec<Keyed<F::Item>>> {
+        let mode = self.0.quorum(count);
+        self.0.end_with(mode, true)
+    }
+
+    /// Ends it: the first output that there is, with its key.
+    #[track_caller]
+    pub fn first(self) -> Step<Keyed<F::Item>> {
+        self.0.end_with(FanMode::First, true)
+    }
 }
 
 /// The limit and the endings of the fan-out `$Fan`, whose items yield `$T`; it has a function
@@ -117,10 +196,10 @@ impl<F: Ends> KeyedFan<F> {
 macro_rules! fan_ends {
     ($Fan:ident<$($P:ident),*>, $T:ident) => {
         impl<$($P: Data),*> $Fan<$($P),*> {
-            /// How many items may be in progress at once. Without it, all.
+            /// How many items may be in progress at once: a number, or a bound that several fan-outs share. Without it, all.
             #[track_caller]
-            pub fn limit(mut self, limit: u32) -> Self {
-                self.fan.limit(limit, crate::graph::Location::caller());
+            pub fn limit(mut self, limit: impl Into<super::fan::Limit>) -> Self {
+                self.fan.limit(limit.into(), crate::graph::Location::caller());
                 self
             }
 
@@ -147,11 +226,31 @@ macro_rules! fan_ends {
             pub fn options(self) -> Step<Vec<Option<$T>>> {
                 self.end(crate::graph::FanMode::Null, false)
             }
+
+            /// Ends it: exactly the first `count` outputs that there are, in input order. Which they were is recorded; the
+            /// others are cancelled, but for a running `Unsafe` step, whose end is waited for. It fails once too many items
+            /// have failed.
+            #[track_caller]
+            pub fn at_least(self, count: u32) -> Step<Vec<$T>> {
+                let mode = self.fan.quorum(count, crate::graph::Location::caller());
+                self.end(mode, false)
+            }
+
+            /// Ends it: the first output that there is. Which it was is recorded; the others are cancelled, as with
+            /// `.at_least(1)`.
+            #[track_caller]
+            pub fn first(self) -> Step<$T> {
+                self.end(crate::graph::FanMode::First, false)
+            }
         }
 
         impl<$($P: Data),*> super::fan::sealed::Sealed for $Fan<$($P),*> {}
         impl<$($P: Data),*> super::fan::Ends for $Fan<$($P),*> {
             type Item = $T;
+            #[track_caller]
+            fn quorum(&self, count: u32) -> crate::graph::FanMode {
+                self.fan.quorum(count, crate::graph::Location::caller())
+            }
             #[track_caller]
             fn end_with<Out: Data>(self, mode: crate::graph::FanMode, keyed: bool) -> Step<Out> {
                 self.end(mode, keyed)

@@ -68,7 +68,7 @@ fan_ends!(ParallelBuilder<T>, T);
 impl<T: Data> ParallelBuilder<T> {
     #[track_caller]
     fn end<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out> {
-        let fan = self.fan.fan(mode, keyed);
+        let fan = self.fan.fan(mode, keyed, Some(self.children.len()), Location::caller());
         let begun = self.fan.group.begun();
         let schema = begun.schema::<Out>(begun.at());
         let kind = Kind::Parallel { children: self.children, fan };

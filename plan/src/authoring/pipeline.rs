@@ -11,7 +11,8 @@ use crate::{
 use hermes_core::{data::Data, path::Mark};
 use std::{fmt::Display, marker::PhantomData};
 
-/// A fan-out whose items go through stages: all items end one stage before the next begins. It needs a stage at least.
+/// A fan-out whose items go through stages: all items end one stage before the next begins, or, with `.streaming()`, each
+/// item goes on by itself. It needs a stage at least.
 ///
 /// Stages add no segment to a path, so a name may be used in one stage only.
 ///
@@ -77,6 +78,12 @@ impl<T: Data, U: Data> PipelineBuilder<T, U> {
         PipelineBuilder { fan, items, stages, space, types: PhantomData }
     }
 
+    /// Lets each item go on to its next stage as soon as it has ended one, whatever the others do.
+    pub fn streaming(mut self) -> Self {
+        self.fan.streaming = true;
+        self
+    }
+
     /// The key of an item as it enters: its stable identity across runs. Without it, its position in the list.
     #[track_caller]
     pub fn key_by<K: Display>(mut self, key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
@@ -86,7 +93,7 @@ impl<T: Data, U: Data> PipelineBuilder<T, U> {
 
     #[track_caller]
     fn end<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out> {
-        let fan = self.fan.fan(mode, keyed);
+        let fan = self.fan.fan(mode, keyed, None, Location::caller());
         let begun = self.fan.group.begun();
         if self.stages.is_empty() {
             let message = format!("the pipeline `{}` has no stage", begun.name());

@@ -54,14 +54,14 @@ pub(crate) struct Filled {
 }
 
 /// What there is to know of a node, in the draft or around it.
-struct Seen<'a> {
+pub(super) struct Seen<'a> {
     body: BodyId,
     name: &'a str,
     pattern: &'a StepPath,
-    at: Location,
+    pub(super) at: Location,
     inputs: &'a [NodeInput],
     /// `None` for a group that is still being built.
-    kind: Option<&'a Kind>,
+    pub(super) kind: Option<&'a Kind>,
 }
 
 struct Slot {
@@ -93,6 +93,8 @@ pub(crate) struct Draft {
     id: PlanId,
     /// What it is built in, if that is running already.
     around: Option<Around>,
+    /// The copied bodies around it, outermost first, and the plan of each copy.
+    copied: Vec<(Copies, PlanId)>,
     name: String,
     slots: Vec<Slot>,
     bodies: Vec<Body>,
@@ -126,7 +128,7 @@ impl Draft {
     /// An empty part of a running plan; its body is open, and so are those around it.
     pub(crate) fn within(around: Around, at: Location) -> Self {
         let owner = around.owner;
-        let bodies = around.bodies();
+        let bodies: Vec<_> = around.bodies().into_iter().map(|(body, _)| body).collect();
         let name = around.node(owner).map(|node| node.pattern.to_string()).unwrap_or_default();
         let mut draft = Self::empty(name, Some(around));
         for body in bodies {
@@ -140,6 +142,7 @@ impl Draft {
     fn empty(name: String, around: Option<Around>) -> Self {
         Self {
             id: PlanId::next(),
+            copied: around.as_ref().map(Around::copies).unwrap_or_default(),
             around,
             name,
             slots: Vec::new(),
@@ -272,7 +275,7 @@ impl Draft {
     }
 
     /// A node of the draft, or of what is around it.
-    fn seen(&self, node: NodeId) -> Option<Seen<'_>> {
+    pub(super) fn seen(&self, node: NodeId) -> Option<Seen<'_>> {
         if let Some(slot) = self.slot(node) {
             let Slot { body, name, pattern, at, filled, .. } = slot;
             let inputs = filled.as_ref().map_or(&[][..], |filled| &filled.inputs);
@@ -283,12 +286,29 @@ impl Draft {
         Some(Seen { body: *body, name, pattern, at: *at, inputs, kind: Some(kind) })
     }
 
+    /// Its own nodes.
+    pub(super) fn own(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let first = self.first().0.0;
+        (first..first + index(self.slots.len())).map(NodeId)
+    }
+
+    /// The group in one of whose bodies a node stands.
+    pub(super) fn owner_of(&self, node: NodeId) -> Option<NodeId> {
+        let body = self.seen(node)?.body;
+        match body.0.checked_sub(self.first().1.0) {
+            Some(index) => self.bodies.get(index as usize)?.owner,
+            None => self.around.as_ref()?.body_owner(body),
+        }
+    }
+
     /// The handle that stands here for this one: inside a copied body, that of the copy.
-    fn here(&self, handle: Handle) -> Handle {
-        self.around.as_ref().map_or(handle, |around| {
-            let (plan, node) = around.here(handle.plan, handle.node);
-            Handle { plan, node, made: handle.made }
-        })
+    fn here(&self, mut handle: Handle) -> Handle {
+        for (copies, plan) in &self.copied {
+            if let Some(copy) = copies.nodes.get(&handle.node).filter(|_| copies.from == handle.plan) {
+                handle = Handle { plan: *plan, node: *copy, made: handle.made };
+            }
+        }
+        handle
     }
 
     /// The node that a handle stands for, if the handle was made in the draft or in what is around it.
@@ -513,6 +533,7 @@ impl Draft {
             let mend = format!("end it with {ends}");
             self.errors.push(PlanError::new(PlanErrorKind::Unfinished, at, message, mend));
         }
+        self.check_limits();
         if !self.errors.is_empty() {
             return Err(PlanErrors::new(self.name, self.errors));
         }

@@ -53,6 +53,10 @@ pub enum PlanErrorKind {
     InvalidGlob,
     /// `.settled()` in another body than the step's own.
     SettledElsewhere,
+    /// A quorum of nobody, or of more than there are.
+    ImpossibleQuorum,
+    /// One shared limit with two numbers, or one inside itself.
+    ConflictingLimit,
 }
 
 impl PlanErrorKind {
@@ -82,6 +86,8 @@ impl PlanErrorKind {
             Self::RevisedTwice => "revised_twice",
             Self::InvalidGlob => "invalid_glob",
             Self::SettledElsewhere => "settled_elsewhere",
+            Self::ImpossibleQuorum => "impossible_quorum",
+            Self::ConflictingLimit => "conflicting_limit",
         }
     }
 }

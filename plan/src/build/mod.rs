@@ -8,6 +8,7 @@ mod draft;
 mod erase;
 mod errors;
 mod inside;
+mod limits;
 mod names;
 
 pub(crate) use ambient::{current, open};

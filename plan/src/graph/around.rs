@@ -1,6 +1,6 @@
 //! What is around a part of a plan that is built, or copied, while the plan runs.
 
-use super::{BodyId, Copying, Graph, Kind, Node, NodeId, Part, Recursive, Role};
+use super::{BodyId, Copies, Copying, Graph, Kind, Node, NodeId, Part, Recursive, Role};
 use crate::build::PlanId;
 use hermes_core::{digest::Digest, journal::Structure, path::Mark};
 use std::sync::Arc;
@@ -27,20 +27,14 @@ impl Around {
         self.graph_of(id).map(|graph| graph.node(id))
     }
 
-    /// The node that stands for `node` of `plan` here: where copied bodies are open, the copy.
-    pub(crate) fn here(&self, plan: PlanId, node: NodeId) -> (PlanId, NodeId) {
-        let mut found = (plan, node);
-        for body in self.bodies() {
-            let graph = self.graphs.iter().rev().find(|graph| graph.contains_body(body));
-            let copies = graph.into_iter().flat_map(|graph| graph.copies());
-            for copies in copies.filter(|copies| copies.root == body) {
-                let copy = copies.nodes.get(&found.1).filter(|_| copies.from == found.0);
-                if let (Some(copy), Some(graph)) = (copy, graph) {
-                    found = (graph.part().plan, *copy);
-                }
-            }
-        }
-        found
+    /// The copied bodies that are open where the owner stands, outermost first, and the plan of each copy.
+    pub(crate) fn copies(&self) -> Vec<(Copies, PlanId)> {
+        let of = |(body, graph): (BodyId, &Graph)| {
+            let copies = graph.copies().iter().filter(move |copies| copies.root == body);
+            let plan = graph.part().plan;
+            copies.map(move |copies| (copies.clone(), plan)).collect::<Vec<_>>()
+        };
+        self.bodies().into_iter().flat_map(of).collect()
     }
 
     /// The recursive part `of` once more, as the level `depth`: a copy that belongs to the owner.
@@ -64,17 +58,22 @@ impl Around {
         Some(Graph::new(part, name, input, output, copied.nodes, (copied.bodies, copied.copies)))
     }
 
-    fn body_owner(&self, id: BodyId) -> Option<NodeId> {
-        self.graphs.iter().rev().find(|graph| graph.contains_body(id))?.body(id).owner
+    /// The group that a body around the part belongs to.
+    pub(crate) fn body_owner(&self, body: BodyId) -> Option<NodeId> {
+        self.graphs.iter().rev().find(|graph| graph.contains_body(body))?.body(body).owner
     }
 
-    /// The bodies that are open where the owner stands, outermost first.
-    pub(crate) fn bodies(&self) -> Vec<BodyId> {
+    /// The bodies that are open where the owner stands, outermost first, each with its graph.
+    pub(crate) fn bodies(&self) -> Vec<(BodyId, &Graph)> {
         let mut bodies = Vec::new();
+        let mut graphs = self.graphs.iter().rev().peekable();
         let mut owner = Some(self.owner);
-        while let Some(node) = owner.and_then(|id| self.node(id)) {
-            bodies.push(node.body);
-            owner = self.body_owner(node.body);
+        while let Some(id) = owner {
+            while graphs.next_if(|graph| !graph.contains(id)).is_some() {}
+            let Some(graph) = graphs.peek() else { break };
+            let body = graph.node(id).body;
+            bodies.push((body, &***graph));
+            owner = graph.body(body).owner;
         }
         bodies.reverse();
         bodies

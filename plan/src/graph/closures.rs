@@ -11,6 +11,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub type ComputeFn = Arc<dyn Fn(&[Val]) -> Result<Val, Failure> + Send + Sync>;
 /// The same, asynchronously.
 pub type AsyncFn = Arc<dyn Fn(Vec<Val>) -> BoxFuture<'static, Result<Val, Failure>> + Send + Sync>;
+/// The keys of the items that an item needs.
+pub type NeedsFn = Arc<dyn Fn(&Val) -> Result<Vec<String>, Failure> + Send + Sync>;
 /// Builds a part of a plan from a value, inside what is around it.
 pub type GrowFn = Arc<dyn Fn(&Val, Around) -> Result<Grown, Failure> + Send + Sync>;
 /// Renders a prompt from the inputs, in order.

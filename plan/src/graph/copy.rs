@@ -136,15 +136,18 @@ impl<'a> Copying<'a> {
         match kind {
             Kind::Parallel { children, fan } => Kind::Parallel {
                 children: children.iter().map(|(key, body)| (key.clone(), self.body(*body))).collect(),
-                fan: *fan,
+                fan: fan.clone(),
             },
-            Kind::Each { body, keys, fan } => {
-                Kind::Each { body: self.body(*body), keys: self.keys(keys), fan: *fan }
-            }
+            Kind::Each { body, keys, needs, fan } => Kind::Each {
+                body: self.body(*body),
+                keys: self.keys(keys),
+                needs: needs.clone(),
+                fan: fan.clone(),
+            },
             Kind::Pipeline { stages, keys, fan } => Kind::Pipeline {
                 stages: stages.iter().map(|body| self.body(*body)).collect(),
                 keys: self.keys(keys),
-                fan: *fan,
+                fan: fan.clone(),
             },
             Kind::Repeat(repeat) => Kind::Repeat(Repeat {
                 body: self.body(repeat.body),

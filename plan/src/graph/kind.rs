@@ -1,14 +1,15 @@
 //! What a node can be, and the options of each kind.
 
 use super::{
-    AsyncFn, BodyId, CheckFn, ComputeFn, Globs, GrowFn, KeepFn, KeyFn, Location, NodeId, PickFn, PromptFn,
+    AsyncFn, BodyId, CheckFn, ComputeFn, Globs, GrowFn, KeepFn, KeyFn, Location, NeedsFn, NodeId, PickFn,
+    PromptFn,
 };
 use hermes_core::{
     effect::{Effect, Isolation},
     schema::Schema,
     value::Val,
 };
-use std::{fmt, num::NonZeroU32, time::Duration};
+use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 /// What a node is.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub enum Kind {
         body: BodyId,
         /// How items get their keys.
         keys: Keys,
+        /// Which others an item needs; without it, none.
+        needs: Option<Needs>,
         /// Limit and failure mode.
         fan: Fan,
     },
@@ -118,6 +121,8 @@ pub enum Placeholder {
     State,
     /// The failure that a catch has caught.
     Failure,
+    /// The outputs of the items that an item needs.
+    Needed,
 }
 
 impl Placeholder {
@@ -130,6 +135,7 @@ impl Placeholder {
             Self::Feedback => "feedback",
             Self::State => "state",
             Self::Failure => "failure",
+            Self::Needed => "needed",
         }
     }
 }
@@ -292,13 +298,32 @@ pub enum FanMode {
     Collect,
     /// `.options()`: a failure becomes null. Yields `[T | null]`.
     Null,
+    /// `.at_least(n)`: the first so many that succeed. Yields `[T]`.
+    AtLeast(NonZeroU32),
+    /// `.first()`: the first that succeeds. Yields `T`.
+    First,
+}
+
+impl FanMode {
+    /// How many items have to succeed, where the first that do are enough.
+    pub fn quorum(self) -> Option<u32> {
+        match self {
+            Self::AtLeast(count) => Some(count.get()),
+            Self::First => Some(1),
+            Self::FailFast | Self::Collect | Self::Null => None,
+        }
+    }
 }
 
 /// What every fan-out has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fan {
     /// How many items may be in progress at once.
     pub limit: Option<NonZeroU32>,
+    /// The name of the limit, where several fan-outs share one.
+    pub shared: Option<Arc<str>>,
+    /// Whether an item goes on to its next stage before the others have ended theirs.
+    pub streaming: bool,
     /// How it fails.
     pub mode: FanMode,
     /// Whether each element of the result has its item's key with it: `{"key": .., "value": ..}`.
@@ -319,6 +344,15 @@ pub enum Keys {
     },
     /// From the fan-out whose result the list is.
     Inherited(NodeId),
+}
+
+/// Which other items an item needs.
+#[derive(Clone)]
+pub struct Needs {
+    /// Their keys.
+    pub of: NeedsFn,
+    /// Where it was written.
+    pub at: Location,
 }
 
 /// A bounded loop.
@@ -400,5 +434,5 @@ macro_rules! opaque {
     };
 }
 opaque! { Derived => "Derived", Compute => "Compute", Call => "Call", Prompt => "Prompt", Text => "Text", Check => "Check",
-Files => "Files", Keys => "Keys", Arm => "Arm", Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Review => "Review",
-Then => "Then" }
+Files => "Files", Keys => "Keys", Needs => "Needs", Arm => "Arm", Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep",
+Review => "Review", Then => "Then" }

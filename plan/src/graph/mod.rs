@@ -12,12 +12,14 @@ mod whole;
 
 pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
-pub use closures::{AsyncFn, BoxFuture, CheckFn, ComputeFn, GrowFn, KeepFn, KeyFn, PickFn, PromptFn};
+pub use closures::{
+    AsyncFn, BoxFuture, CheckFn, ComputeFn, GrowFn, KeepFn, KeyFn, NeedsFn, PickFn, PromptFn,
+};
 pub(crate) use copy::{Copies, Copying};
 pub use globs::Globs;
 pub use kind::{
     Agent, Arm, Ask, Call, Catch, Check, Choices, Compute, Derived, Fan, FanMode, Files, Keys, Kind,
-    LocalStep, Placeholder, Prompt, Recursive, Repeat, Review, Text, Then,
+    LocalStep, Needs, Placeholder, Prompt, Recursive, Repeat, Review, Text, Then,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
 pub(crate) use whole::Part;

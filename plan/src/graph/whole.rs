@@ -153,13 +153,12 @@ impl Graph {
     pub fn bodies_of(&self, node: NodeId) -> Vec<BodyId> {
         match &self.node(node).kind {
             Kind::Parallel { children, .. } => children.iter().map(|(_, body)| *body).collect(),
-            Kind::Each { body, .. } => vec![*body],
+            Kind::Each { body, .. } | Kind::Call(body) => vec![*body],
             Kind::Pipeline { stages, .. } => stages.clone(),
             Kind::Repeat(repeat) => [Some(repeat.body), repeat.or_else].into_iter().flatten().collect(),
             Kind::Branch { arms, otherwise } => {
                 arms.iter().map(|arm| arm.body).chain(otherwise.iter().copied()).collect()
             }
-            Kind::Call(body) => vec![*body],
             Kind::Recursive(recursive) => vec![recursive.body],
             Kind::Catch(catch) => [Some(catch.body), catch.or_else].into_iter().flatten().collect(),
             Kind::Review(review) => review.revise.into_iter().collect(),
@@ -194,7 +193,10 @@ impl Graph {
         let mut open = vec![(node, true)];
         while let Some((id, enter)) = open.pop() {
             let kind = &self.node(id).kind;
-            let next = matches!(kind, Kind::Pipeline { .. } | Kind::Repeat(_) | Kind::Review(_));
+            let next = matches!(
+                kind,
+                Kind::Pipeline { .. } | Kind::Repeat(_) | Kind::Review(_) | Kind::Each { needs: Some(_), .. }
+            );
             if (enter || next) && entered.insert(id) {
                 let inside = self.bodies_of(id).into_iter().flat_map(|body| &self.body(body).nodes);
                 open.extend(inside.map(|inner| (*inner, true)));

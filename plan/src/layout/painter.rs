@@ -7,7 +7,7 @@ use super::{
     text::has_line,
     words,
 };
-use crate::graph::{Body, BodyId, Graph, Kind, Node, NodeId};
+use crate::graph::{Body, BodyId, Graph, Kind, Node, NodeId, Placeholder};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Paints a plan.
@@ -173,6 +173,9 @@ impl<'a> Arrows<'a> {
             Kind::Each { .. } | Kind::Branch { .. } | Kind::Call(_) | Kind::Recursive(_) => {
                 for body in bodies {
                     self.feed(node, body, end);
+                    for needed in self.needed(body) {
+                        self.draw(body.result, self.end(needed, end), "needed");
+                    }
                     self.draw(body.result, End::Box(out), self.sources.flow(body.result).unwrap_or_default());
                 }
             }
@@ -250,9 +253,16 @@ impl<'a> Arrows<'a> {
         if body.params.is_empty() {
             self.inputs(owner, end);
         }
-        for param in &body.params {
+        let needed = self.needed(body);
+        for param in body.params.iter().filter(|param| !needed.contains(param)) {
             self.inputs(owner, self.end(*param, end));
         }
+    }
+
+    /// The placeholder for what items need of each other.
+    fn needed(&self, body: &Body) -> Vec<NodeId> {
+        let is = |id: &&NodeId| matches!(self.graph.node(**id).kind, Kind::Placeholder(Placeholder::Needed));
+        body.params.iter().filter(is).copied().collect()
     }
 
     fn end(&self, node: NodeId, otherwise: End) -> End {

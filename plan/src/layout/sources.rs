@@ -9,7 +9,7 @@ const LONGEST: usize = 4;
 /// Verbs that are not shown behind a source: a join is its sources, and a flow is told where the body's result is.
 const SILENT: [&str; 3] = ["join", "again", "done"];
 /// Words that stand for something else than a step of that name.
-const RESERVED: [&str; 7] = ["input", "item", "value", "feedback", "state", "failure", "constant"];
+const RESERVED: [&str; 8] = ["input", "item", "needed", "value", "feedback", "state", "failure", "constant"];
 
 /// Where in the plan a name is read.
 #[derive(Clone, Copy)]

@@ -21,13 +21,14 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Parallel { fan: bounds, .. } => {
             let sources = sources.filter(|sources| !sources.is_empty());
             let of = sources.map_or_else(String::new, |sources| format!(" of {sources}"));
-            format!("parallel{of}{}", fan(*bounds))
+            format!("parallel{of}{}", fan(bounds))
         }
-        Kind::Each { keys, fan: bounds, .. } => {
-            format!("parallel each{} {}{}", of("of "), by(keys), fan(*bounds))
+        Kind::Each { keys, needs, fan: bounds, .. } => {
+            let word = if needs.is_some() { "dag" } else { "each" };
+            format!("parallel {word}{} {}{}", of("of "), by(keys), fan(bounds))
         }
         Kind::Pipeline { keys, fan: bounds, .. } => {
-            format!("pipeline{} {}{}", of("over "), by(keys), fan(*bounds))
+            format!("pipeline{} {}{}", of("over "), by(keys), fan(bounds))
         }
         Kind::Repeat(repeat) => format!("repeat{}{}", of(""), rounds(repeat.max)),
         Kind::Branch { .. } => format!("branch{}", of("on ")),
@@ -78,14 +79,18 @@ fn by(keys: &Keys) -> &'static str {
     }
 }
 
-fn fan(fan: Fan) -> String {
-    let limit = fan.limit.map_or_else(String::new, |limit| format!(", limit {limit}"));
+fn fan(fan: &Fan) -> String {
+    let streaming = if fan.streaming { ", streaming" } else { "" };
+    let shared = fan.shared.as_ref().map_or_else(String::new, |name| format!(" shared as {name}"));
+    let limit = fan.limit.map_or_else(String::new, |limit| format!(", limit {limit}{shared}"));
     let mode = match fan.mode {
-        FanMode::FailFast => "fail fast",
-        FanMode::Collect => "collect",
-        FanMode::Null => "null",
+        FanMode::FailFast => "fail fast".to_owned(),
+        FanMode::Collect => "collect".to_owned(),
+        FanMode::Null => "null".to_owned(),
+        FanMode::AtLeast(count) => format!("first {count}"),
+        FanMode::First => "first".to_owned(),
     };
-    format!("{limit}, {mode}{}", if fan.keyed { ", keyed" } else { "" })
+    format!("{streaming}{limit}, {mode}{}", if fan.keyed { ", keyed" } else { "" })
 }
 
 fn levels(max: NonZeroU32) -> String {

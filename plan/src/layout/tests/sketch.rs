@@ -40,7 +40,7 @@ fn times(n: u32) -> NonZeroU32 {
 }
 
 pub(super) fn fan(limit: u32, mode: FanMode) -> Fan {
-    Fan { limit: NonZeroU32::new(limit), mode, keyed: false }
+    Fan { limit: NonZeroU32::new(limit), shared: None, streaming: false, mode, keyed: false }
 }
 
 /// A graph under construction.
@@ -198,7 +198,7 @@ impl Sketch {
     ) -> NodeId {
         let body =
             self.body(Role::Item, &[(Placeholder::Item, "Item")], |sketch, params| fill(sketch, params[0]));
-        self.group(name, &[items], Kind::Each { body, keys, fan }, &[body], label)
+        self.group(name, &[items], Kind::Each { needs: None, body, keys, fan }, &[body], label)
     }
 
     pub(super) fn parallel(
