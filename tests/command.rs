@@ -18,7 +18,7 @@ use support::*;
 
 /// An executor over the store's file, whose commands work in the store's directory.
 fn executor(store: &Store) -> Executor {
-    Executor::builder().ledger(store.open()).working_dir(store.directory()).build()
+    Executor::builder().ledger(store.open()).base_dir(store.directory()).build()
 }
 
 /// One command, from nothing.
@@ -377,7 +377,7 @@ async fn its_beginning_is_durable_before_it_begins() {
     let post = Signpost::new(&store);
     let disk = CrashBackend::new();
     let ledger = Ledger::on(Arc::new(RedbStore::on_backend(disk.clone()).unwrap()));
-    let executor = Executor::builder().ledger(ledger).working_dir(store.directory()).build();
+    let executor = Executor::builder().ledger(ledger).base_dir(store.directory()).build();
     let plan = plan(|_| command("c").shell("echo > post; sleep 1000").effect(Pure).stdout());
     let _run = executor.start(&plan, input()).id("r").await.unwrap();
     post.reached().await;

@@ -253,6 +253,7 @@ async fn every_step_of_the_small_plans() {
         "step" local_rust "4.2".to_owned(), as_they_are();
         "command" a_subprocess text(), as_they_are();
         "command" a_subprocess "a TODO".to_owned(), as_they_are();
+        "files" files_as_they_are text(), as_they_are();
         "derived" derived_values report(5), as_they_are();
         "lists" verbs_on_lists reports(), as_they_are();
         "parallel" known_fan_out text(), as_they_are();

@@ -280,7 +280,7 @@ async fn its_run_is_drawn_with_its_commands() {
     let executor = Executor::builder()
         .ledger(Ledger::in_memory().unwrap())
         .runner(parts::house_writer::house_writer())
-        .working_dir(desk.path("repo"))
+        .base_dir(desk.path("repo"))
         .build();
     let (notes, counts) = start(&executor, &plan, Range { since: None, until: head }).await.completed();
     assert!(notes.starts_with("# Release notes: next ("), "{notes}");

@@ -595,7 +595,7 @@ fn echoing(word: &'static str, version: u32) -> Plan<String, String> {
 #[tokio::test]
 async fn the_rows_hold_for_commands() {
     let store = Store::new();
-    let executor = || Executor::builder().ledger(store.open()).working_dir(store.directory()).build();
+    let executor = || Executor::builder().ledger(store.open()).base_dir(store.directory()).build();
     let ran = || std::fs::read_to_string(store.directory().join("ran")).unwrap().lines().count();
     // Failed and the same: reused by `resume`, dispatched by `retry`.
     start(&executor(), &echoing("a", 1), "t".to_owned()).await.failed();
@@ -701,4 +701,40 @@ async fn a_wait_in_the_place_of_another_step_is_a_conflict() {
     start(&store.executor(noting().0), &agent.unwrap(), ()).await.waiting();
     let needs = resume(&store.replayer(), &waits.unwrap()).await.parked();
     assert!(changed_fields(&needs).contains(&"it: kind".to_owned()), "{needs:?}");
+}
+
+/// A snapshot of files, whose globs can be edited.
+fn snapshot(globs: &'static [&'static str]) -> Plan<String, FileSet> {
+    Plan::new("snapshot", move |_: Step<String>| files("taken", globs.iter().copied()).list()).unwrap()
+}
+
+fn over(store: &Store, base: &tempfile::TempDir) -> Executor {
+    Executor::builder().ledger(store.open()).runner(refuses()).base_dir(base.path()).build()
+}
+
+#[tokio::test]
+async fn files_taken_are_reused_whatever_became_of_them_and_other_globs_conflict() {
+    let (store, base) = (Store::new(), tempfile::tempdir().unwrap());
+    std::fs::write(base.path().join("a.md"), "one").unwrap();
+    let plan = snapshot(&["*.md"]);
+    let (first, _) = start(&over(&store, &base), &plan, "t".to_owned()).await.completed();
+    std::fs::write(base.path().join("a.md"), "two").unwrap();
+    let (set, counts) = resume(&over(&store, &base), &plan).await.completed();
+    assert_eq!((&set, counts.reused), (&first, 1));
+    let (set, counts) = retry(&over(&store, &base), &plan).await.completed();
+    assert_eq!((&set, counts.reused), (&first, 1));
+    let other = snapshot(&["*.md", "*.txt"]);
+    assert_eq!(changed_fields(&resume(&over(&store, &base), &other).await.parked()), ["taken: globs"]);
+    assert_eq!(changed_fields(&retry(&over(&store, &base), &other).await.parked()), ["taken: globs"]);
+}
+
+#[tokio::test]
+async fn files_that_could_not_be_taken_are_tried_again_by_retry_and_with_other_globs() {
+    let (store, base) = (Store::new(), tempfile::tempdir().unwrap());
+    let plan = snapshot(&["*.md"]);
+    start(&over(&store, &base), &plan, "t".to_owned()).await.failed();
+    std::fs::write(base.path().join("a.md"), "one").unwrap();
+    // The recorded failure is the outcome, until somebody retries.
+    resume(&over(&store, &base), &plan).await.failed();
+    retry(&over(&store, &base), &plan).await.completed();
 }

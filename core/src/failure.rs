@@ -54,6 +54,8 @@ pub enum FailureClass {
     CommandFailed,
     /// A value could not be read back as the type that needs it.
     Undecodable,
+    /// The files that were asked for could not be taken as they are.
+    FilesNotTaken,
     /// Two lists that were to be zipped have different lengths.
     UnequalLists,
     /// What a `then` built has mistakes.
@@ -109,6 +111,7 @@ impl FailureClass {
             Self::Interrupted => "the process ended while it ran",
             Self::CommandFailed => "the command failed",
             Self::Undecodable => "a stored value could not be read as the type that needs it",
+            Self::FilesNotTaken => "the files could not be taken",
             Self::UnequalLists => "two lists to be zipped have different lengths",
             Self::InvalidPlan => "what was built at run time has mistakes",
             Self::TooFew => "too few items succeeded",
@@ -150,6 +153,7 @@ impl FailureClass {
             Self::BlankPrompt => "let the prompt builder or template yield text, then retry the run",
             Self::TemplateFailed => "mend the template, or the input that it reads, then retry the run",
             Self::Undecodable => "decode what was stored, or run the step again",
+            Self::FilesNotTaken => "mend the globs, the files or `.base_dir(..)`, then retry the run",
             Self::InvalidPlan => "mend the closure, then retry the run",
             Self::TooFew => "see why the items failed, then retry the run; or ask for fewer",
             Self::InvalidNeeds => "let `.needs(..)` give keys of items in the list, and no circle",

@@ -47,6 +47,7 @@ fn tag(field: &Field) -> &'static str {
         Field::Tools => "tools",
         Field::Skills => "skills",
         Field::File(_) | Field::Files => "file",
+        Field::Globs => "globs",
         Field::Model => "model",
         Field::Variant => "variant",
         Field::Isolation => "isolation",
@@ -132,7 +133,7 @@ pub fn difference(old_request: &Request, new_request: &Request) -> Vec<Changed> 
 fn template_of(request: &Request) -> Option<&TemplateUse> {
     match request {
         Request::Agent(agent) => agent.template.as_ref(),
-        Request::Ask(_) | Request::Step(_) | Request::Command(_) | Request::Wait(_) => None,
+        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@ pub mod data;
 pub mod digest;
 pub mod effect;
 pub mod failure;
+pub mod files;
 pub mod fingerprint;
 pub mod fold;
 pub mod ids;

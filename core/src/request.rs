@@ -7,6 +7,7 @@
 //! | step | each input, schema (bare), version |
 //! | wait | nothing: its instant is fixed once, when it begins |
 //! | command | argv, shell, stdin, each input, relative directory, each declared variable (name and value; of one that is only passed on, the name), each declared file (path and content hash), tree, output form and schema (bare), version |
+//! | files | globs, schema (bare); never what the files hold: a snapshot is taken once |
 //!
 //! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, retry, repair, limit, concurrency,
 //! streaming, assignee, expiry, labels, the runner, a template's id and source hash (recorded beside the prompt, so that a
@@ -186,6 +187,15 @@ pub struct CommandRequest {
     pub version: Option<u32>,
 }
 
+/// What a snapshot of files depends on. What the files hold is its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesRequest {
+    /// The globs, as the author wrote them.
+    pub globs: Vec<String>,
+    /// The bare structural id of the output's schema: whether the texts are in the value.
+    pub schema: Digest,
+}
+
 /// A request of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -200,13 +210,15 @@ pub enum Request {
     Command(CommandRequest),
     /// A wait.
     Wait(WaitRequest),
+    /// A snapshot of files.
+    Files(FilesRequest),
 }
 
 /// One row of the closed table: a field that a fingerprint covers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// The kind of the step (agent, ask, step, command, wait).
+    /// The kind of the step (agent, ask, step, command, wait, files).
     Kind,
     /// The rules of composition.
     Composition,
@@ -233,6 +245,8 @@ pub enum Field {
     File(String),
     /// The names and order of the files.
     Files,
+    /// The globs of a snapshot of files.
+    Globs,
     /// The model asked for.
     Model,
     /// The variant asked for.
@@ -283,6 +297,7 @@ impl fmt::Display for Field {
             Self::Skills => "skills",
             Self::File(path) => return write!(f, "file `{path}`"),
             Self::Files => "files",
+            Self::Globs => "globs",
             Self::Model => "model",
             Self::Variant => "variant",
             Self::Isolation => "isolation",
@@ -394,6 +409,11 @@ impl Request {
             }
             Self::Command(command) => command.visit(visit),
             Self::Wait(WaitRequest {}) => visit(One(&Field::Kind), Part::Text("wait")),
+            Self::Files(files) => {
+                visit(One(&Field::Kind), Part::Text("files"));
+                visit(One(&Field::Globs), Part::Texts(&files.globs));
+                visit(One(&Field::Schema), Part::Digest(&files.schema));
+            }
         }
     }
 
@@ -403,7 +423,7 @@ impl Request {
             Self::Agent(agent) => agent.version,
             Self::Step(step) => step.version,
             Self::Command(command) => command.version,
-            Self::Ask(_) | Self::Wait(_) => None,
+            Self::Ask(_) | Self::Wait(_) | Self::Files(_) => None,
         }
     }
 }

@@ -86,7 +86,7 @@ async fn run(options: &Options, range: Range, count: &str) -> Result<u8, Box<dyn
     let executor = Executor::builder()
         .ledger(Ledger::open(&options.ledger)?)
         .runner(house_writer::house_writer())
-        .working_dir(&options.repo)
+        .base_dir(&options.repo)
         .build();
     let mut outcome = executor.start(&plan, range).id(&id).await?.outcome().await?;
     if options.retry && matches!(outcome, Outcome::Failed(_) | Outcome::Cancelled(_)) {

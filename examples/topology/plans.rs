@@ -16,6 +16,7 @@ pub(crate) fn plans() -> Result<Vec<AnyPlan>, PlanErrors> {
         Plan::new("step", local_rust)?.into(),
         Plan::new("command", a_subprocess)?.into(),
         Plan::new("wait", a_day_later)?.into(),
+        Plan::new("files", files_as_they_are)?.into(),
         Plan::new("derived", derived_values)?.into(),
         Plan::new("lists", verbs_on_lists)?.into(),
         Plan::new("parallel", known_fan_out)?.into(),
@@ -169,6 +170,12 @@ pub(crate) fn derived_values(report: Step<Report>) -> Step<String> {
         .input("channel", value("ops".to_owned()))
         .prompt("Announce it.")
         .text()
+}
+
+/// A snapshot of files, which stay as they were then.
+pub(crate) fn files_as_they_are(question: Step<String>) -> Step<String> {
+    let notes = files("notes", ["examples/data/**/*.md", "!**/drafts"]).texts();
+    agent("answer").input("question", question).input("notes", notes).prompt("Answer from the notes.").text()
 }
 
 /// Verbs on lists, derived as well. What stays of a fan-out's result keeps its items' keys.

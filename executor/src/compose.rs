@@ -17,6 +17,17 @@ pub(crate) fn with_inputs<'a>(prompt: &str, inputs: impl Iterator<Item = (&'a st
     text
 }
 
+/// What is sent when an answer was refused.
+pub(crate) fn feedback(violations: &[String]) -> String {
+    let mut text = "Your answer cannot be accepted:\n".to_owned();
+    for violation in violations {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n- {violation}");
+    }
+    text.push_str("\n\nMend this, and give the whole answer again, in the form that was asked for.");
+    text
+}
+
 fn longest_run(text: &str) -> usize {
     let mut longest = 0;
     let mut run = 0;
@@ -30,6 +41,15 @@ fn longest_run(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn feedback_names_everything_that_is_wrong() {
+        assert_eq!(
+            feedback(&["at /a: too long".to_owned(), "no title".to_owned()]),
+            "Your answer cannot be accepted:\n\n- at /a: too long\n- no title\n\nMend this, and give the whole answer again, \
+             in the form that was asked for."
+        );
+    }
 
     #[test]
     fn inputs_follow_the_prompt_in_order_and_cannot_break_out() {

@@ -14,6 +14,7 @@ mod program;
 mod redact;
 mod runner;
 mod services;
+mod snapshot;
 mod sweep;
 mod templates;
 mod walk;
@@ -30,7 +31,7 @@ pub use ledger::{Ledger, LedgerError};
 pub use redact::Secrets;
 pub use runner::{
     AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, IDEMPOTENCY_VARIABLE,
-    Runner, RunnerError, RunnerErrorKind, RunnerIdentity,
+    Runner, RunnerError, RunnerErrorKind, RunnerIdentity, Turn,
 };
 pub use sweep::{carriers, sweep};
 pub use walk::Counts;

@@ -29,7 +29,7 @@ pub trait Runner: Send + Sync {
     /// Name and version: they go into the receipt, not into the fingerprint.
     fn identity(&self) -> RunnerIdentity;
 
-    /// Performs `call`. Dropping the future must end everything that the call started.
+    /// Performs one turn of `call`: its only one, unless its step has `.repair(n)` and the answer is refused. Dropping the future must end everything that the call started.
     fn run(&self, call: AgentCall, watch: CallWatch) -> BoxFuture<'_, Result<AgentReply, RunnerError>>;
 }
 
@@ -76,10 +76,42 @@ pub struct AgentCall {
     pub cookie: String,
     /// Which attempt of its generation it is, from 1.
     pub attempt: u32,
+    /// The turns of this attempt whose answers were refused, oldest first; none in its first turn. Then this call asks for
+    /// another answer: in the same session, the last turn's [`Turn::feedback`] is all there is to send; without a session,
+    /// `text`, and for each turn its answer and its feedback.
+    pub previous: Vec<Turn>,
+    /// The session that the last turn said it was in, to be gone on with.
+    pub session: Option<String>,
     /// When it will be cancelled for taking too long.
     pub deadline: Option<Instant>,
     /// How long it may take in all.
     pub timeout: Option<Duration>,
+}
+
+impl AgentCall {
+    /// Which turn of its attempt it is, from 1.
+    pub fn turn(&self) -> usize {
+        self.previous.len() + 1
+    }
+}
+
+/// An answer of an earlier turn, and why it was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Turn {
+    /// The raw answer.
+    pub answer: String,
+    /// What is wrong with it.
+    pub violations: Vec<String>,
+    /// The text to send, unchanged, to have it mended: what is wrong with it, and that all of it is to be given again.
+    pub feedback: String,
+}
+
+impl Turn {
+    pub(crate) fn new(answer: String, violations: Vec<String>) -> Self {
+        let feedback = crate::compose::feedback(&violations);
+        Self { answer, violations, feedback }
+    }
 }
 
 /// A call's line to the executor while it runs.
@@ -185,7 +217,8 @@ pub enum RunnerErrorKind {
     CutOff,
     /// It was cancelled.
     Cancelled,
-    /// The answer was not of the form asked for.
+    /// What came back was no answer at all, but not cut off. An answer in the wrong form is a reply all the same: only
+    /// replies are sent back for repair.
     InvalidOutput,
     /// The reply is over the limits.
     TooLarge,

@@ -33,8 +33,8 @@ pub(crate) struct Services {
     pub(crate) clock: Clock,
     pub(crate) crash_limit: Option<u32>,
     pub(crate) templates: TemplateFiles,
-    /// Where commands work.
-    pub(crate) directory: Arc<Path>,
+    /// Where relative paths of plans begin.
+    pub(crate) base_dir: Arc<Path>,
     /// Random, for the cookies of calls.
     pub(crate) nonce: u64,
     events: broadcast::Sender<RunEvent>,
@@ -50,7 +50,7 @@ pub(crate) struct Setup {
     pub(crate) clock: Clock,
     pub(crate) crash_limit: Option<u32>,
     pub(crate) templates: TemplateFiles,
-    pub(crate) directory: Arc<Path>,
+    pub(crate) base_dir: Arc<Path>,
 }
 
 impl Services {
@@ -60,7 +60,7 @@ impl Services {
         runners: BTreeMap<String, Arc<dyn Runner>>,
         setup: Setup,
     ) -> Self {
-        let Setup { concurrency, clock, crash_limit, templates, directory } = setup;
+        let Setup { concurrency, clock, crash_limit, templates, base_dir } = setup;
         Self {
             ledger,
             default_runner,
@@ -69,7 +69,7 @@ impl Services {
             clock,
             crash_limit,
             templates,
-            directory,
+            base_dir,
             nonce: RandomState::new().hash_one(std::process::id()),
             events: broadcast::channel(WATCH_BUFFER).0,
             compared: AtomicU64::new(0),

@@ -26,6 +26,7 @@ impl RunEvent {
             Then::Settle(at, _)
             | Then::Call(at)
             | Then::Decided(at)
+            | Then::Refused(at)
             | Then::Timed(at, _)
             | Then::Over(at, ..) => walk.path(*at).to_string(),
             Then::Asked(at, _) => match walk.asked_path(*at) {

@@ -11,6 +11,8 @@ use std::{
 pub struct Workspace {
     path: PathBuf,
     isolation: Isolation,
+    /// Whether an earlier turn of the attempt has worked in it.
+    kept: bool,
 }
 
 impl Workspace {
@@ -19,16 +21,25 @@ impl Workspace {
             Isolation::None => PathBuf::from("."),
             _ => root.join(run.to_string()).join(attempt),
         };
-        Self { path, isolation }
+        Self { path, isolation, kept: false }
     }
 
-    /// Makes the directory, fresh and empty, and gives its path. With [`Isolation::None`] it is the program's own
+    /// The same for the attempt's next turn, which finds what the last one left.
+    pub(crate) fn kept(mut self) -> Self {
+        self.kept = true;
+        self
+    }
+
+    /// Makes the directory, fresh and empty, and gives its path. In a later turn of an attempt it is as the turn before left
+    /// it. With [`Isolation::None`] it is the program's own
     /// working directory, and nothing is made.
     ///
     /// # Errors
     /// When the directory cannot be made.
     pub fn prepare(&self) -> io::Result<&Path> {
-        if self.isolation != Isolation::None {
+        if self.isolation != Isolation::None && self.kept {
+            fs::create_dir_all(&self.path)?;
+        } else if self.isolation != Isolation::None {
             match fs::remove_dir_all(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => fs::create_dir_all(&self.path)?,

@@ -1,8 +1,9 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AnyPlan, Flow, Limit, OnExpiry, Plan, Step, agent, ask, branch, catch, command, join, parallel,
-    parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
+    AgentOptions, AnyPlan, Flow, Limit, OnExpiry, Plan, Step, agent, ask, branch, catch, command, files,
+    join, parallel, parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value,
+    wait,
 };
 pub use crate::{
     build::{PlanError, PlanErrorKind, PlanErrors},
@@ -17,6 +18,7 @@ pub use hermes_core::{
         Isolation,
     },
     failure::{Failure, FailureClass},
+    files::{FileEntry, FileSet, FileText},
     people::Verdict,
     timestamp::Timestamp,
 };

@@ -10,6 +10,9 @@ type Call = dyn Fn(AgentCall, CallWatch) -> BoxFuture<'static, Reply> + Send + S
 
 /// A runner that answers with a Rust closure. Clones share it.
 ///
+/// If the step has `.repair(n)` and refuses an answer, the closure is called again: `call.previous` has what was refused, and
+/// why.
+///
 /// A cancelled call ends at once, by dropping the closure's future; a closure that wants to end in order is made with
 /// [`FnRunner::watching`].
 ///

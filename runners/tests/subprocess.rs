@@ -299,3 +299,37 @@ fn its_debug_form_shows_no_environment() {
     assert!(shown.contains("house-writer") && shown.contains("-q") && !shown.contains("hunter2"), "{shown}");
     assert_eq!(runner.identity().name, "house-writer");
 }
+
+#[tokio::test]
+async fn a_refused_answer_is_in_the_next_request_and_in_no_first_one() {
+    let kept = tempfile::tempdir().unwrap();
+    let script = r#"request=$(cat); n=$(ls "$KEPT" | wc -l); printf '%s' "$request" > "$KEPT/$((n + 1))"; pwd >> turns;
+        printf '{"protocol":1,"ok":{"text":"%s"},"session":"s-%s"}' "$(wc -l < turns | tr -d ' ')" "$((n + 1))""#;
+    let plan = Plan::new("p", |text: Step<String>| {
+        agent("a")
+            .input("text", text)
+            .prompt("Count to three.")
+            .check(|text: &String| if text == "3" { Ok(()) } else { Err(format!("{text} is not 3")) })
+            .repair(2)
+            .text()
+    });
+    let runner = shell(script).env("KEPT", kept.path());
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).build();
+    let run = executor.start(&plan.unwrap(), "t".to_owned()).id("r").await.unwrap();
+    let outcome = run.outcome().await.unwrap();
+    // Each turn found the file that the one before had left in the workspace.
+    assert!(matches!(&outcome, Outcome::Completed(done) if done.value == "3"), "{outcome:?}");
+    let request = |number: u32| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(kept.path().join(number.to_string())).unwrap()).unwrap()
+    };
+    let (first, third) = (request(1), request(3));
+    assert!(first.get("previous").is_none() && first.get("session").is_none(), "{first}");
+    assert_eq!(third["session"], "s-2");
+    let previous = third["previous"].as_array().unwrap();
+    assert_eq!(previous.len(), 2);
+    assert_eq!((&previous[1]["answer"], &previous[1]["violations"][0]), (&"2".into(), &"2 is not 3".into()));
+    assert!(previous[1]["feedback"].as_str().unwrap().contains("- 2 is not 3"), "{third}");
+    for field in ["text", "attempt", "workspace", "idempotency_key"] {
+        assert_eq!(first[field], third[field], "{field}");
+    }
+}

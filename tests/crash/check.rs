@@ -5,7 +5,7 @@ use crate::{
     reference::Reference,
     support::{
         diary::{Diary, Entry},
-        every_primitive::{STEPS, answer, runner, to_the_end},
+        every_primitive::{STEPS, UNCALLED, answer, runner, to_the_end},
         run_id,
     },
 };
@@ -85,7 +85,7 @@ pub(crate) async fn go_on(reference: &Reference, ledger: Ledger, person: Person)
     let executor = Executor::builder()
         .ledger(ledger)
         .runner(runner(&diary))
-        .working_dir(diary.directory())
+        .base_dir(diary.directory())
         .crash_limit(None)
         .build();
     let mut asked = reference.answers.clone();
@@ -130,7 +130,7 @@ fn compare(before: &Account, after: &Account, diary: &Diary) -> Result<(), Strin
 /// How many outcomes came after `before`: by path for agents, by name for local steps.
 fn new_outcomes(before: &Account, after: &Account) -> BTreeMap<String, u32> {
     let mut new = BTreeMap::new();
-    for (path, outcomes) in &after.outcomes {
+    for (path, outcomes) in after.outcomes.iter().filter(|(path, _)| !UNCALLED.contains(&path.as_str())) {
         let more = outcomes - before.outcomes.get(path).copied().unwrap_or_default();
         let name = path.rsplit('/').next().unwrap_or(path);
         let callee = if STEPS.contains(&name) { name } else { path };

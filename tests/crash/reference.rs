@@ -41,7 +41,7 @@ impl Reference {
         let ledger = Ledger::on(Arc::clone(&observed) as Arc<dyn Store>);
         let diary = Diary::beside(backend.clone());
         let executor =
-            Executor::builder().ledger(ledger).runner(runner(&diary)).working_dir(diary.directory()).build();
+            Executor::builder().ledger(ledger).runner(runner(&diary)).base_dir(diary.directory()).build();
         let output = to_the_end(&executor, &diary).await.unwrap();
         let journal = journal(executor.ledger());
         drop(executor);

@@ -202,7 +202,7 @@ fn journal(ledger: &Ledger) -> Journal {
     let run = ledger.find(&RunId::new(RUN).unwrap()).unwrap().unwrap();
     let event = |seq: Seq| ledger.record(run, seq).unwrap().event().unwrap();
     let state = ledger.state(run).unwrap();
-    let calls = ["agent", "ask", "command", "review", "step", "wait"];
+    let calls = ["agent", "ask", "command", "files", "review", "step", "wait"];
     let planned = state.steps.iter().filter(|(_, kind)| calls.contains(&&**kind));
     let planned: BTreeSet<_> = planned.map(|(pattern, _)| pattern.to_string()).collect();
     let (mut steps, mut reached) = (BTreeMap::new(), BTreeSet::new());

@@ -20,6 +20,20 @@ pub(crate) fn workshop(faults: &Faults) -> Plan<Vec<String>, Vec<String>> {
         let intro = agent("intro")
             .input("listed", listed)
             .timeout(limit)
+            .title_with({
+                let f = f.clone();
+                move |listed: &String| {
+                    f.closure("title_with", "intro");
+                    format!("An introduction to {listed}")
+                }
+            })
+            .model_with({
+                let f = f.clone();
+                move |listed: &String| {
+                    f.closure("model_with", "intro");
+                    if listed.len() > 9 { "large" } else { "small" }.to_owned()
+                }
+            })
             .prompt_with({
                 let f = f.clone();
                 move |listed: &String| {
@@ -27,6 +41,14 @@ pub(crate) fn workshop(faults: &Faults) -> Plan<Vec<String>, Vec<String>> {
                     format!("Introduce {listed}.")
                 }
             })
+            .check({
+                let f = f.clone();
+                move |_: &String| {
+                    f.closure("check intro", "intro");
+                    Ok(())
+                }
+            })
+            .repair(1)
             .text();
         let drafts = each(f, clean);
         let polished = pipeline("polish", drafts)

@@ -35,7 +35,7 @@ pub(crate) fn run(desk: &Path) -> ExitCode {
     let executor = Executor::builder()
         .ledger(Ledger::on(Arc::new(store)))
         .runner(runner)
-        .working_dir(desk)
+        .base_dir(desk)
         .crash_limit(None)
         .build();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -20,6 +20,8 @@ pub(crate) const STEPS: [&str; 7] = ["halve", "even", "doubt", "length", "cut", 
 
 /// Where processes note that they begin, in the directory that commands work in.
 pub(crate) const NOTES: &str = "calls";
+/// Steps that call neither agents nor closures: nobody can note them.
+pub(crate) const UNCALLED: [&str; 1] = ["shelf"];
 
 /// The plan. Its steps note in the diary that they are called.
 pub(crate) fn every_primitive(diary: &Diary) -> Plan<Vec<String>, Vec<String>> {
@@ -78,7 +80,9 @@ fn build(topics: Step<Vec<String>>, diary: &Diary) -> Step<Vec<String>> {
     .all();
     let text = talk(lenses, diary);
     let last = shorten(text, diary);
-    let sent = agent("send").input("last", last).prompt("Send it.").isolation(Isolation::None).text();
+    let shelf = files("shelf", ["examples/data/*.md"]).list();
+    let sent =
+        agent("send").input("last", last).prompt("Send it.").isolation(Isolation::None).after(shelf).text();
     let noted = noting("file", "send");
     let counted = command("count_told")
         .input("told", told)

@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     effect::Isolation,
     request::{
-        AgentRequest, AskRequest, CommandForm, CommandRequest, FileInput, Input, OutputForm, StepRequest,
-        TemplateUse, Variable, WaitRequest,
+        AgentRequest, AskRequest, CommandForm, CommandRequest, FileInput, FilesRequest, Input, OutputForm,
+        StepRequest, TemplateUse, Variable, WaitRequest,
     },
 };
 
@@ -64,6 +64,10 @@ fn command() -> CommandRequest {
         output: CommandForm::Json { schema: digest("schema") },
         version: None,
     }
+}
+
+fn files() -> FilesRequest {
+    FilesRequest { globs: vec!["notes/*.md".to_owned(), "!notes/old*".to_owned()], schema: digest("schema") }
 }
 
 /// Asserts that the edit changes the fingerprint, and that the difference names exactly this field.
@@ -367,4 +371,19 @@ fn a_wait_counts_nothing_but_that_it_is_one() {
     let changed = difference(&Request::Step(step()), &wait);
     assert!(changed.iter().any(|changed| changed.field == Field::Kind), "{changed:?}");
     assert_ne!(fingerprint(&Request::Step(step())), fingerprint(&wait));
+}
+
+#[test]
+fn files_globs_count() {
+    row(files(), Request::Files, &Field::Globs, |files| files.globs.push("more/*.md".to_owned()));
+}
+
+#[test]
+fn files_glob_order_counts() {
+    row(files(), Request::Files, &Field::Globs, |files| files.globs.reverse());
+}
+
+#[test]
+fn files_schema_counts() {
+    row(files(), Request::Files, &Field::Schema, |files| files.schema = digest("texts"));
 }

@@ -32,6 +32,7 @@ impl RunState {
             // The frequent ones need only their header.
             Kind::Started => return self.started(seq, header),
             Kind::Succeeded => return self.outcome(seq, header, CellStatus::Succeeded, false),
+            Kind::Refused => return self.refused(seq, header),
             _ => {}
         }
         match record.event()? {
@@ -126,7 +127,7 @@ impl RunState {
             }
             Event::Ended(_) => self.ended = Some(seq),
             // Whom a question is for stands with the needs.
-            Event::Started(_) | Event::Succeeded(_) | Event::Reassigned(_) => {}
+            Event::Started(_) | Event::Succeeded(_) | Event::Reassigned(_) | Event::Refused(_) => {}
         }
         Ok(())
     }
@@ -204,6 +205,16 @@ impl RunState {
         cell.rerun = false;
         cell.may_have_acted = false;
         cell.accepted.clear();
+        Ok(())
+    }
+
+    /// A paid answer is kept, whatever becomes of its attempt.
+    fn refused(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
+        let (cell, fresh) = self.entry(seq, header, CellStatus::Started)?;
+        if fresh || cell.status != CellStatus::Started || cell.fingerprint != header.fingerprint {
+            return Err(IllegalEvent::new(seq, header.kind, "no attempt of this request is open there"));
+        }
+        cell.refused.push(seq);
         Ok(())
     }
 

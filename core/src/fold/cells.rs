@@ -46,6 +46,8 @@ pub struct Cell {
     pub request: Seq,
     /// The record that has the outcome; equal to `request` while there is none.
     pub outcome: Seq,
+    /// The records of refused answers, of all its attempts, oldest first.
+    pub refused: Vec<Seq>,
     /// Other fingerprints that count as answered by the stored outcome.
     pub accepted: Vec<Digest>,
     /// The last cause opened at this step.
@@ -71,6 +73,7 @@ impl Cell {
             lost: 0,
             request: seq,
             outcome: seq,
+            refused: Vec::new(),
             accepted: Vec::new(),
             cause: None,
             rerun: false,

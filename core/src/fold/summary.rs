@@ -259,15 +259,22 @@ fn question(seq: Seq, record: &Record, asked: Asked) -> Need {
 
 fn parked_need(seq: Seq, time: i64, group: Group) -> Need {
     let (path, title, kind) = match group {
-        Group::Conflict { path, difference, count, fields, examples, not_kept, .. } => {
+        Group::Conflict { path, difference, count, fields, examples, not_kept, title, .. } => {
             let names: Vec<_> = fields.iter().map(|changed| changed.field.to_string()).collect();
-            let title = format!("{} changed since it was recorded", names.join(", "));
-            (path, title, NeedKind::Conflict { difference, count, fields, examples, not_kept })
+            let words = format!("{} changed since it was recorded", names.join(", "));
+            (path, titled(title, words), NeedKind::Conflict { difference, count, fields, examples, not_kept })
         }
         Group::Dropped { path, difference, count, .. } => {
             (path, "finished, and no longer in the plan".to_owned(), NeedKind::Dropped { difference, count })
         }
-        Group::InDoubt { path, key, why, .. } => (path, why.clone(), NeedKind::InDoubt { key, why }),
+        Group::InDoubt { path, key, why, title, .. } => {
+            (path, titled(title, why.clone()), NeedKind::InDoubt { key, why })
+        }
     };
     Need { id: seq, path, title, since: time, kind }
+}
+
+/// What a person reads first: the author's title for the step, where there is one, before what happened to it.
+fn titled(title: Option<String>, words: String) -> String {
+    title.map_or(words.clone(), |title| format!("{title}: {words}"))
 }

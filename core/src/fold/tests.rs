@@ -88,6 +88,7 @@ fn started() -> Event {
         cookie: "c".to_owned(),
         attempt: 1,
         runner: None,
+        title: None,
     })
 }
 
@@ -96,6 +97,7 @@ fn failed() -> Event {
         failure: Failure::new(FailureClass::Rejected, "no"),
         may_have_acted: false,
         request: Some(request()),
+        receipt: None,
     })
 }
 
@@ -349,4 +351,29 @@ fn a_wait_keeps_its_moment_till_it_is_over_and_is_over_once() {
     let cell = state.cell(at(0, 0, 1)).unwrap();
     assert_eq!((cell.status, cell.request, cell.outcome), (CellStatus::Succeeded, begun, over));
     assert!(journal.refused(at(0, 0, 1), &timed(9)).contains("no cause is open"));
+}
+
+#[test]
+fn refused_answers_are_kept_at_their_step_and_belong_to_an_open_attempt() {
+    let refused = |turn| {
+        Event::Refused(crate::journal::Refused {
+            attempt: 1,
+            turn,
+            raw: "{}".to_owned(),
+            violations: vec!["no".to_owned()],
+            receipt: crate::receipt::Receipt::default(),
+        })
+    };
+    assert!(Journal::new().refused(at(0, 0, 1), &refused(1)).contains("no attempt"));
+    let mut journal = Journal::new();
+    journal.push(at(0, 0, 1), &started());
+    let first = journal.push(at(0, 0, 1), &refused(1));
+    assert_eq!(journal.fold().unwrap().cell(at(0, 0, 1)).unwrap().status, CellStatus::Started);
+    // The process ended; the next attempt keeps what the first was paid for.
+    journal.push(at(0, 0, 1), &started());
+    let second = journal.push(at(0, 0, 1), &refused(1));
+    journal.push(at(0, 0, 1), &succeeded());
+    let state = journal.fold().unwrap();
+    assert_eq!(state.cell(at(0, 0, 1)).unwrap().refused, [first, second]);
+    assert!(journal.refused(at(0, 0, 1), &refused(2)).contains("no attempt"));
 }

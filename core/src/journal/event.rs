@@ -33,6 +33,8 @@ pub enum Event {
     Succeeded(Succeeded),
     /// See [`Failed`].
     Failed(Failed),
+    /// See [`Refused`].
+    Refused(Refused),
     /// See [`Interrupted`].
     Interrupted(Interrupted),
     /// See [`Asked`].
@@ -166,6 +168,24 @@ pub struct Started {
     /// The runner it goes to, by name; `None` for the default runner, and for local steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<String>,
+    /// What people call this copy of the step, where its author said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// An agent's answer was refused, and its attempt takes another turn: durable before that turn begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The attempt that gave it: the number in its [`Started`].
+    pub attempt: u32,
+    /// Which turn of the attempt it was, from 1.
+    pub turn: u32,
+    /// The raw answer.
+    pub raw: String,
+    /// What is wrong with it, as the next turn is told.
+    pub violations: Vec<String>,
+    /// Who gave it, and what this turn cost.
+    pub receipt: Receipt,
 }
 
 /// A step succeeded.
@@ -193,6 +213,9 @@ pub struct Failed {
     /// the header's fingerprint is then zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
+    /// What the call cost over all its turns, where it failed because its last answer was refused too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
 }
 
 /// An attempt that nobody will finish was closed.
@@ -347,6 +370,9 @@ pub enum Group {
         /// Why it cannot be kept, where it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_kept: Option<String>,
+        /// What people call it, where it is one copy and its author said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
     },
     /// A finished plan step that the plan no longer has.
     Dropped {
@@ -369,6 +395,9 @@ pub enum Group {
         key: Digest,
         /// Why it is not simply run again.
         why: String,
+        /// What people call it, where its author said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
     },
 }
 

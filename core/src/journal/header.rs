@@ -93,6 +93,8 @@ kinds! {
     Expired = 21,
     /// An open question was given to somebody else.
     Reassigned = 22,
+    /// An agent's answer was refused, and another turn follows.
+    Refused = 23,
 }
 
 /// The header of a record.

@@ -8,7 +8,7 @@ mod structure;
 pub use event::{
     Accepted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Dropped, EndKind,
     Ended, Event, Expired, Expiry, Failed, Frozen, FrozenKeys, Group, Interrupted, Named, Opened, Parked,
-    Reassigned, RunStarted, Started, Succeeded, Superseded, Timed,
+    Reassigned, Refused, RunStarted, Started, Succeeded, Superseded, Timed,
 };
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};

@@ -73,6 +73,7 @@ impl Event {
             Self::Timed(_) => Kind::Timed,
             Self::Expired(_) => Kind::Expired,
             Self::Reassigned(_) => Kind::Reassigned,
+            Self::Refused(_) => Kind::Refused,
         }
     }
 
@@ -100,6 +101,7 @@ impl Event {
             Self::Timed(body) => json(body),
             Self::Expired(body) => json(body),
             Self::Reassigned(body) => json(body),
+            Self::Refused(body) => json(body),
         }
     }
 }
@@ -157,6 +159,7 @@ impl Record {
             Kind::Timed => Event::Timed(self.read()?),
             Kind::Expired => Event::Expired(self.read()?),
             Kind::Reassigned => Event::Reassigned(self.read()?),
+            Kind::Refused => Event::Refused(self.read()?),
         })
     }
 

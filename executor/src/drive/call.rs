@@ -1,15 +1,8 @@
-//! One call from beginning to end, away from the walk: time limits, cancellation, panics, and what an answer is worth.
+//! One call from beginning to end, away from the walk: time limits, cancellation, panics.
 
-use crate::{
-    runner::{AgentReply, Answer, CallWatch, Expect, Runner, RunnerError, RunnerErrorKind},
-    walk::{CallEnd, guarded, panic_message},
-};
-use hermes_core::{
-    failure::{Failure, FailureClass},
-    receipt::{Receipt, RunnerIdentity},
-    value::Val,
-};
-use hermes_plan::graph::{ComputeFn, Location};
+use super::turns::Attempt;
+use crate::walk::{CallEnd, panic_message};
+use hermes_core::failure::{Failure, FailureClass};
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -21,8 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a cancelled call may take to end by itself before it is dropped.
 pub(super) const GRACE: Duration = Duration::from_secs(10);
-/// The most bytes of an answer.
-const ANSWER_LIMIT: usize = 64 << 20;
 
 /// A future whose panics become values.
 struct Guarded<F>(Pin<Box<F>>);
@@ -90,128 +81,20 @@ impl Cut {
     }
 }
 
-/// Performs an agent call and says how it ended.
-pub(super) async fn agent(
-    runner: &dyn Runner,
-    call: crate::runner::AgentCall,
-    cancel: CancellationToken,
-    check: ComputeFn,
-    place: Location,
-) -> CallEnd {
-    let timeout = call.timeout;
-    let expect = call.expect.clone();
-    let workspace = call.workspace.clone();
-    let watch = CallWatch::new(cancel.clone());
-    let identity = match catch_unwind(AssertUnwindSafe(|| runner.identity())) {
-        Ok(identity) => identity,
-        Err(panic) => {
-            let message = format!("the runner's `identity` panicked: {}", panic_message(&*panic));
-            return failed(Failure::new(FailureClass::Panicked, message), false);
-        }
-    };
-    let reply = bounded(async { runner.run(call, watch).await }, timeout, &cancel, GRACE).await;
+/// Performs an agent call, with all its turns, and says how it ended.
+pub(super) async fn agent(attempt: Attempt) -> CallEnd {
+    let timeout = attempt.call.timeout;
+    let cancel = attempt.cancel.clone();
+    let workspace = attempt.call.workspace.clone();
+    let end = bounded(attempt.turns(), timeout, &cancel, GRACE).await;
     workspace.tidy();
-    match reply {
-        Ok(Ok(reply)) => accept(reply, &expect, identity, &check, place),
-        Ok(Err(error)) => runner_failed(error),
-        Err(cut) => {
-            let mut failure = cut.failure();
-            if failure.class == FailureClass::Panicked {
-                failure.message = format!("the runner panicked: {}", failure.message);
-            }
-            failed(failure, true)
+    end.unwrap_or_else(|cut| {
+        let mut failure = cut.failure();
+        if failure.class == FailureClass::Panicked {
+            failure.message = format!("the runner panicked: {}", failure.message);
         }
-    }
-}
-
-fn failed(failure: Failure, may_have_acted: bool) -> CallEnd {
-    CallEnd::Failed { failure, may_have_acted }
-}
-
-fn runner_failed(error: RunnerError) -> CallEnd {
-    let class = match error.kind {
-        RunnerErrorKind::Failed => FailureClass::RunnerError,
-        RunnerErrorKind::NotBegun => FailureClass::NotBegun,
-        RunnerErrorKind::RateLimited => FailureClass::RateLimited,
-        RunnerErrorKind::CutOff => FailureClass::CutOff,
-        RunnerErrorKind::Cancelled => FailureClass::Cancelled,
-        RunnerErrorKind::InvalidOutput => FailureClass::InvalidOutput,
-        RunnerErrorKind::TooLarge => FailureClass::TooLarge,
-    };
-    let mut failure = Failure::new(class, error.message);
-    failure.raw = error.raw;
-    failed(failure, error.kind != RunnerErrorKind::NotBegun)
-}
-
-/// Structured output fails closed: the form asked for, the schema, and the author's type.
-fn accept(
-    reply: AgentReply,
-    expect: &Expect,
-    identity: RunnerIdentity,
-    check: &ComputeFn,
-    place: Location,
-) -> CallEnd {
-    let value = match answered(reply.answer, expect, check, place) {
-        Ok(value) => value,
-        Err(failure) => return failed(failure, true),
-    };
-    let receipt = Receipt {
-        runner: Some(identity),
-        model: reply.model,
-        usage: reply.usage,
-        cost: Some(reply.cost).filter(|cost| *cost != hermes_core::receipt::Cost::Unknown),
-        tools: reply.tools,
-        session: reply.session,
-        raw: reply.raw,
-    };
-    CallEnd::Done(value, Some(receipt))
-}
-
-/// An answer as a value of the form, the schema and the author's type that were asked for.
-pub(super) fn answered(
-    answer: Answer,
-    expect: &Expect,
-    check: &ComputeFn,
-    place: Location,
-) -> Result<Val, Failure> {
-    let invalid = |message: String, raw: &str| {
-        let raw: String = raw.chars().take(64 << 10).collect();
-        Err(Failure::new(FailureClass::InvalidOutput, message).with_raw(raw))
-    };
-    let value = match (expect, answer) {
-        (Expect::Text, Answer::Text(text)) => Val::from_json(serde_json::Value::String(text)),
-        (Expect::Text, Answer::Json(json @ serde_json::Value::String(_))) => Val::from_json(json),
-        (Expect::Text, Answer::Json(json)) => {
-            return invalid(
-                "text was asked for, and the answer is JSON of another kind".to_owned(),
-                &json.to_string(),
-            );
-        }
-        (Expect::Json(schema), answer) => {
-            let json = match answer {
-                Answer::Json(json) => json,
-                Answer::Text(text) => match serde_json::from_str(&text) {
-                    Ok(json) => json,
-                    Err(error) => return invalid(format!("the answer is not JSON: {error}"), &text),
-                },
-            };
-            if let Err(violations) = schema.validate(&json) {
-                let shown: Vec<_> = violations.iter().take(5).map(ToString::to_string).collect();
-                return invalid(shown.join("; "), &json.to_string());
-            }
-            Val::from_json(json)
-        }
-    };
-    let size = value.text().map_or(0, |text| text.len());
-    if size > ANSWER_LIMIT {
-        let message = format!("the answer has {size} bytes, and {ANSWER_LIMIT} is the most");
-        return Err(Failure::new(FailureClass::TooLarge, message));
-    }
-    if let Err(failure) = guarded(place, || check(std::slice::from_ref(&value))) {
-        let raw = value.text().map(|text| text.to_string()).unwrap_or_default();
-        return invalid(failure.message, &raw);
-    }
-    Ok(value)
+        CallEnd::Failed { failure, may_have_acted: true }
+    })
 }
 
 /// What a panic that ended a thread said.

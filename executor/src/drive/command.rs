@@ -1,6 +1,9 @@
 //! A command from its start to what it is worth: a process, and what of its end and its outputs becomes a value.
 
-use super::call::{GRACE, answered, bounded};
+use super::{
+    call::{GRACE, bounded},
+    turns::Standard,
+};
 use crate::{
     process::{
         End, Ended, HeadTail, KEPT, Keep, NotText, both, cannot_start, environment, exit, failed, start,
@@ -164,12 +167,12 @@ impl Started {
             CommandEnd::Json => {
                 let (text, _) = text(who, "output", stdout)?;
                 let expect = Expect::Json(self.schema.clone());
-                answered(Answer::Text(text), &expect, &self.options.check, self.place).map_err(
-                    |mut failure| {
-                        failure.message = format!("{who} wrote something else: {}", failure.message);
-                        failure
-                    },
-                )?
+                let decode = std::sync::Arc::clone(&self.options.check);
+                let standard = Standard { decode, checks: Vec::new(), place: self.place };
+                standard.accept(Answer::Text(text), &expect).map_err(|mut failure| {
+                    failure.message = format!("{who} wrote something else: {}", failure.message);
+                    failure
+                })?
             }
         };
         let size = value.text().map_or(0, |text| text.len());

@@ -5,19 +5,22 @@ use super::{
     call::{agent, bounded},
     command::{Started, command},
     driver::{Driver, Message},
+    turns::{Attempt, Standard},
 };
 use crate::{
     compose::with_inputs,
     runner::{AgentCall, Expect},
+    snapshot,
     walk::{At, CallEnd, Sent, guarded},
     workspace::Workspace,
 };
 use hermes_core::failure::{Failure, FailureClass};
-use hermes_plan::graph::{Agent, Call, Command, Kind, LocalStep, Node, Prompt};
+use hermes_plan::graph::{Agent, Call, Command, Files, Kind, LocalStep, Node, Prompt};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 impl Driver {
@@ -29,6 +32,7 @@ impl Driver {
             Kind::Agent(agent) => self.begin_agent(at, node, agent),
             Kind::Step(step) => self.begin_step(at, step),
             Kind::Command(command) => self.begin_command(at, node, command),
+            Kind::Files(files) => self.begin_files(at, node, files),
             _ => {}
         }
     }
@@ -64,7 +68,7 @@ impl Driver {
             expect: if options.text { Expect::Text } else { Expect::Json(node.schema.clone()) },
             tools: options.tools.clone(),
             skills: options.skills.clone(),
-            model: options.model.clone(),
+            model: state.model.take(),
             variant: options.variant.clone(),
             isolation: options.isolation,
             workspace: Workspace::new(
@@ -77,6 +81,8 @@ impl Driver {
             idempotency_key: state.key,
             cookie: state.cookie.clone(),
             attempt: state.attempt,
+            previous: Vec::new(),
+            session: None,
             deadline: options.timeout.map(|limit| Instant::now() + limit),
             timeout: options.timeout,
         };
@@ -85,11 +91,19 @@ impl Driver {
             return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
         };
         let cancel = self.token(at);
-        let check = Arc::clone(&options.check);
-        let place = node.at;
+        let decode = Arc::clone(&options.check);
+        let standard = Standard { decode, checks: options.checks.clone(), place: node.at };
         let messages = self.messages.clone();
+        let turns = messages.clone();
+        let keep = Box::new(move |refused| {
+            let (go_on, kept) = oneshot::channel();
+            // If the driver is gone, so is the sender, and no other turn begins.
+            let _ = turns.send(Message::Refused(at, refused, go_on));
+            kept
+        });
+        let attempt = Attempt { runner, call, cancel, standard, repair: options.repair, keep };
         tokio::spawn(async move {
-            let end = agent(&*runner, call, cancel, check, place).await;
+            let end = agent(attempt).await;
             // The driver is gone only when its run is: then nobody waits.
             let _ = messages.send(Message::Finished(at, end));
         });
@@ -106,7 +120,7 @@ impl Driver {
             path,
             invocation: *invocation,
             options: options.clone(),
-            directory: self.services.directory.join(&options.directory),
+            directory: self.services.base_dir.join(&options.directory),
             schema: node.schema.clone(),
             key: state.key,
             cookie: state.cookie.clone(),
@@ -171,6 +185,20 @@ impl Driver {
                 });
             }
         }
+    }
+
+    fn begin_files(&mut self, at: At, node: &Node, files: &Files) {
+        let (files, schema, place) = (files.clone(), node.schema.clone(), node.at);
+        let services = Arc::clone(&self.services);
+        let messages = self.messages.clone();
+        self.pool.add(move || {
+            let taken = guarded(place, || snapshot::take(&services.base_dir, &files, &schema));
+            let end = match taken {
+                Ok((value, blobs)) => CallEnd::Taken(value, blobs),
+                Err(failure) => CallEnd::Failed { failure: failure.located(place), may_have_acted: false },
+            };
+            let _ = messages.send(Message::Finished(at, end));
+        });
     }
 
     fn token(&mut self, at: At) -> CancellationToken {

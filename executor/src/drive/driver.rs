@@ -12,7 +12,7 @@ use hermes_core::{
     digest::Digest,
     failure::{Failure, FailureClass},
     ids::{RunId, RunNo, Seq},
-    journal::{CausesClosed, EndKind, Ended, Event, Record},
+    journal::{CausesClosed, EndKind, Ended, Event, Record, Refused},
     people::Actor,
 };
 use hermes_plan::graph::Graph;
@@ -47,6 +47,8 @@ pub(crate) enum Control {
 
 pub(super) enum Message {
     Finished(At, CallEnd),
+    /// An answer was refused; the call waits to hear as which record it is durable.
+    Refused(At, Refused, oneshot::Sender<Seq>),
     Durable(Result<Seq, Arc<LedgerError>>),
 }
 
@@ -78,6 +80,8 @@ pub(super) struct Driver {
     pending_rows: usize,
     pub(super) permits: BTreeMap<At, OwnedSemaphorePermit>,
     pub(super) tokens: BTreeMap<At, CancellationToken>,
+    /// Calls whose next turn waits for a refused answer to be durable.
+    turns: BTreeMap<At, oneshot::Sender<Seq>>,
     pub(super) cancelled: Option<Actor>,
     cancel_done: Vec<oneshot::Sender<()>>,
     /// A decision was made: nothing new is dispatched, and once nothing runs the run is checked again.
@@ -112,6 +116,7 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
             pending_rows: 0,
             permits: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            turns: BTreeMap::new(),
             cancelled: None,
             cancel_done: Vec::new(),
             anew: false,
@@ -284,6 +289,12 @@ impl Driver {
             if let Some(event) = event {
                 self.services.tell(event.at(Seq(seq)));
             }
+            if let Then::Refused(at) = &then
+                && let Some(go_on) = self.turns.remove(at)
+            {
+                // A call that was cancelled meanwhile does not listen any longer.
+                let _ = go_on.send(Seq(seq));
+            }
             if let Some(at) = self.walk.durable(then, Seq(seq)) {
                 if self.halted() {
                     // It is durable as started, and never began.
@@ -330,7 +341,12 @@ impl Driver {
 
     fn take(&mut self, message: Message) -> Result<(), DriveError> {
         match message {
+            Message::Refused(at, refused, go_on) => {
+                self.turns.insert(at, go_on);
+                self.walk.refused(at, refused);
+            }
             Message::Finished(at, end) => {
+                self.turns.remove(&at);
                 self.permits.remove(&at);
                 self.tokens.remove(&at);
                 self.walk.finished(at, end);

@@ -37,7 +37,7 @@ impl Lookup for JournalLookup {
     }
 
     fn file(&self, directory: &str, path: &str) -> Result<Digest, String> {
-        match std::fs::read(self.services.directory.join(directory).join(path)) {
+        match std::fs::read(self.services.base_dir.join(directory).join(path)) {
             Ok(content) => Ok(Digest::of_bytes(&content)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Digest::ZERO),
             Err(error) => Err(error.to_string()),

@@ -8,6 +8,7 @@ mod driver;
 mod load;
 mod outcome;
 mod pool;
+mod turns;
 
 pub(crate) use check::same_plan;
 pub(crate) use driver::{Control, Drive, drive};

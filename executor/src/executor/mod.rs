@@ -5,6 +5,7 @@ mod layout;
 mod live;
 mod options;
 mod people;
+mod refused;
 mod run;
 mod start;
 

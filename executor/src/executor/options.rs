@@ -64,19 +64,20 @@ pub struct ExecutorOptions {
     /// effect; `None` never asks. Default: 3.
     #[builder(default = Some(3))]
     crash_limit: Option<u32>,
-    /// The directory that commands work in; their `.dir(..)` is relative to it. A relative one is one from the directory
-    /// that this process is in when the executor is built. Default: that directory.
+    /// The directory from which the relative paths of plans count: the globs of `files(..)`, the directories that commands
+    /// work in. A relative one is one from the directory that this process is in when the executor is built. Default: that
+    /// directory.
     #[builder(default, setter(transform = |directory: impl Into<PathBuf>| directory.into()))]
-    working_dir: PathBuf,
+    base_dir: PathBuf,
 }
 
 impl From<ExecutorOptions> for Executor {
     fn from(options: ExecutorOptions) -> Self {
-        let ExecutorOptions { ledger, runner, runners, loader, concurrency, clock, crash_limit, working_dir } =
+        let ExecutorOptions { ledger, runner, runners, loader, concurrency, clock, crash_limit, base_dir } =
             options;
         let templates = TemplateFiles::new(loader);
-        let directory = absolute(working_dir).into();
-        let setup = Setup { concurrency, clock, crash_limit, templates, directory };
+        let base_dir = absolute(base_dir).into();
+        let setup = Setup { concurrency, clock, crash_limit, templates, base_dir };
         let services = Services::new(ledger, runner, runners, setup);
         Self { shared: Arc::new(Shared::new(services)) }
     }

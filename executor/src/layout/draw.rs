@@ -118,8 +118,11 @@ impl<'a> Draw<'a> {
             }
             Inside::Review(review) => self.turns(node, review),
         };
-        let text = &self.lines[node.id.0 as usize];
-        (node, line.counts_as(), Drawing::with(with_state(text, &state), inside))
+        let mut text = self.lines[node.id.0 as usize].clone();
+        if let Some(title) = line.titled.and_then(|started| self.run.title(started)) {
+            text = format!("{text} “{title}”");
+        }
+        (node, line.counts_as(), Drawing::with(with_state(&text, &state), inside))
     }
 
     fn role(&self, owner: &Node, body: BodyId) -> String {

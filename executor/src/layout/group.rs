@@ -2,7 +2,7 @@
 //! and what stops with it.
 
 use super::standing::{Standing, State};
-use hermes_core::failure::FailureClass;
+use hermes_core::{failure::FailureClass, ids::Seq};
 use hermes_plan::graph::{BodyId, FanMode, NodeId};
 
 /// One copy of a body.
@@ -16,6 +16,8 @@ pub(super) struct Line {
     pub(super) node: NodeId,
     pub(super) state: State,
     pub(super) inside: Inside,
+    /// The record that has its title, where it may have one.
+    pub(super) titled: Option<Seq>,
     /// Whether its failure is a value, which fails nothing around it.
     pub(super) handled: bool,
 }
@@ -142,7 +144,7 @@ fn stop(state: &mut State, to: Standing) {
 impl Line {
     pub(super) fn group(node: NodeId, inside: Inside, handled: bool) -> Self {
         let state = inside.state().unwrap_or_else(|| Standing::NotStarted.into());
-        Self { node, state, inside, handled }
+        Self { node, state, inside, handled, titled: None }
     }
 
     /// What it counts as in what it stands in: a failure that was handled is an outcome.

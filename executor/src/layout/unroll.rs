@@ -10,7 +10,7 @@ use crate::error::DriveError;
 use hermes_core::{
     failure::FailureClass,
     fold::{Cell, CellStatus, RunState, Scope},
-    ids::{Address, Place, StepNo},
+    ids::{Address, Place, Seq, StepNo},
     journal::{EndKind, Event},
     path::StepPath,
 };
@@ -145,15 +145,28 @@ impl<'a> Unroll<'a> {
     }
 
     fn leaf(&self, node: &Node, at: Option<Address>) -> Result<Line, DriveError> {
-        let state = match at.and_then(|at| self.run.cell(at)) {
+        let cell = at.and_then(|at| self.run.cell(at));
+        let has_title = matches!(&node.kind, Kind::Agent(agent) if agent.title.is_some());
+        let titled = cell.filter(|_| has_title).map(|cell| cell.request);
+        let state = match cell {
             Some(cell) => self.cell(cell)?,
             None => self.blame(node, at).map_or_else(|| Standing::NotStarted.into(), failed),
         };
-        Ok(self.single(node, state))
+        Ok(Line { titled, ..self.single(node, state) })
     }
 
     fn single(&self, node: &Node, state: State) -> Line {
-        Line { node: node.id, state, inside: Inside::Nothing, handled: self.settled.contains(&node.id) }
+        let handled = self.settled.contains(&node.id);
+        Line { node: node.id, state, inside: Inside::Nothing, handled, titled: None }
+    }
+
+    /// What people call the call that this record began.
+    pub(super) fn title(&self, started: Seq) -> Option<String> {
+        match (self.read)(started) {
+            Ok(Event::Started(started)) => started.title,
+            // The drawing is right without it; what cannot be read is told where it is needed.
+            _ => None,
+        }
     }
 
     /// The state of a concrete step.

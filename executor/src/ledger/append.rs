@@ -4,7 +4,7 @@ use super::LedgerError;
 use hermes_core::{digest::Digest, journal::Record};
 
 /// The most bytes that the body of a record, or a blob, may have.
-pub(super) const LIMIT: usize = 64 << 20;
+pub(crate) const LIMIT: usize = 64 << 20;
 
 /// Records to append to one run, and the blobs they name.
 #[derive(Clone, Debug, Default)]

@@ -24,6 +24,7 @@ mod writer;
 mod tests;
 
 pub use append::Append;
+pub(crate) use append::LIMIT;
 #[cfg(any(test, feature = "test-util"))]
 pub use crash_backend::{CrashBackend, Loss};
 pub use error::LedgerError;

@@ -331,7 +331,7 @@ impl Store for RedbStore {
         for entry in rows.range((run.0, 0)..=(run.0, u64::MAX)).map_err(self.reading())? {
             let (key, row) = entry.map_err(self.reading())?;
             let seq = Seq(key.value().1);
-            let wanted = |kind| !matches!(kind, Kind::Started | Kind::Succeeded);
+            let wanted = |kind| !matches!(kind, Kind::Started | Kind::Succeeded | Kind::Refused);
             visit(seq, self.record(&bodies, (run, seq), row.value(), wanted)?)?;
         }
         Ok(())

@@ -66,7 +66,7 @@ pub trait Store: Send + Sync {
 
     /// Visits the records of a run in order, as of the moment of the call.
     ///
-    /// A long body (over [`INLINE_BODY`] bytes) of a `Started` or `Succeeded` record is not loaded: the record is handed out
+    /// A long body (over [`INLINE_BODY`] bytes) of a `Started`, `Succeeded` or `Refused` record is not loaded: it is handed out
     /// with an empty body, because the fold reads only their headers. All other bodies are loaded. An error of `visit`
     /// ends the visit and is returned.
     fn records(

@@ -78,6 +78,7 @@ fn started(ordinal: u32) -> Record {
         cookie: "cookie".to_owned(),
         attempt: 1,
         runner: None,
+        title: None,
     };
     record(at(ordinal, 1), &Event::Started(started))
 }
@@ -90,7 +91,10 @@ fn succeeded(ordinal: u32, output: &str) -> Record {
 
 fn failed(ordinal: u32) -> Record {
     let failure = Failure::new(FailureClass::Cancelled, "no");
-    record(at(ordinal, 1), &Event::Failed(Failed { failure, may_have_acted: false, request: None }))
+    record(
+        at(ordinal, 1),
+        &Event::Failed(Failed { failure, may_have_acted: false, request: None, receipt: None }),
+    )
 }
 
 fn asked(ordinal: u32, path: &str) -> Record {

@@ -6,6 +6,7 @@ use super::{
     frame::{At, Fault, Slot},
     request::raw,
     state::Walk,
+    wording,
 };
 use hermes_core::{
     digest::Digest,
@@ -13,7 +14,7 @@ use hermes_core::{
     failure::Failure,
     fingerprint::{fingerprint, idempotency_key},
     fold::CellStatus,
-    journal::{Event, Failed, Started, Succeeded},
+    journal::{Event, Failed, Refused, Started, Succeeded},
     receipt::Receipt,
     request::Request,
     value::Val,
@@ -27,6 +28,8 @@ pub(crate) struct CallState {
     pub(crate) request: Option<Request>,
     /// What the request does not hold in clear, or not as it is sent, until it is sent.
     pub(crate) sent: Sent,
+    /// The model asked for (agents).
+    pub(crate) model: Option<String>,
     pub(crate) fingerprint: Digest,
     pub(crate) generation: u32,
     pub(crate) caused: bool,
@@ -58,7 +61,17 @@ pub(crate) enum Sent {
 /// How a call ended.
 pub(crate) enum CallEnd {
     Done(Val, Option<Receipt>),
-    Failed { failure: Failure, may_have_acted: bool },
+    Failed {
+        failure: Failure,
+        may_have_acted: bool,
+    },
+    /// Its last answer was refused, and there is no other turn.
+    Refused {
+        failure: Failure,
+        receipt: Receipt,
+    },
+    /// Files were taken: what is said of them, and their contents.
+    Taken(Val, Vec<Vec<u8>>),
 }
 
 impl Walk {
@@ -88,9 +101,13 @@ impl Walk {
     fn dispatch(&mut self, at: At) -> bool {
         let (values, caused) = self.inputs(at);
         let address = self.address(at);
-        let made = self.call_request(at, &values);
+        let title = || match &self.node(at.node).kind {
+            Kind::Agent(agent) => wording::title(agent, &values),
+            _ => Ok(None),
+        };
+        let made = self.call_request(at, &values).and_then(|made| Ok((made, title()?)));
         // No request has the fingerprint zero: the failure to make one is never taken for the answer to another.
-        let print = made.as_ref().map_or(Digest::ZERO, |(request, _)| fingerprint(request));
+        let print = made.as_ref().map_or(Digest::ZERO, |((request, _), _)| fingerprint(request));
         let cell = self.state.cell(address);
         let versioned = self.versions.contains(&address);
         let caused = caused || versioned || cell.is_some_and(|cell| self.state.below_own_cause(cell));
@@ -109,9 +126,14 @@ impl Walk {
             if announced { idempotency_key(&self.run, &path, &print, generation) } else { Digest::ZERO };
         let cookie = || format!("{}-{attempt}-{:016x}", key.short(), self.settings.nonce);
         let cookie = if announced { cookie() } else { String::new() };
+        let model = match &made {
+            Ok(((Request::Agent(agent), _), _)) => agent.model.clone(),
+            _ => None,
+        };
         let mut state = CallState {
             request: None,
             sent: Sent::default(),
+            model,
             fingerprint: print,
             generation,
             caused,
@@ -123,10 +145,10 @@ impl Walk {
             attempt,
         };
         *self.slot_mut(at) = Slot::Running;
-        let request = match made {
-            Ok((request, sent)) => {
+        let (request, title) = match made {
+            Ok(((request, sent), title)) => {
                 state.sent = sent;
-                request
+                (request, title)
             }
             Err(failure) => {
                 self.calls.insert(at, state);
@@ -140,7 +162,7 @@ impl Walk {
                 _ => (None, false),
             };
             self.counts.calls += u64::from(is_agent);
-            let event = Event::Started(Started { request, effect, key, cookie, attempt, runner });
+            let event = Event::Started(Started { request, effect, key, cookie, attempt, runner, title });
             self.emit(address, generation, print, Digest::ZERO, &event, Then::Call(at));
         } else {
             state.request = Some(request);
@@ -169,7 +191,9 @@ impl Walk {
     pub(crate) fn finished(&mut self, at: At, end: CallEnd) {
         let address = self.address(at);
         let path = match &end {
-            CallEnd::Failed { failure, .. } if failure.path.is_empty() => self.path(at).to_string(),
+            CallEnd::Failed { failure, .. } | CallEnd::Refused { failure, .. } if failure.path.is_empty() => {
+                self.path(at).to_string()
+            }
             _ => String::new(),
         };
         let Some(call) = self.calls.get_mut(&at) else { return };
@@ -177,36 +201,47 @@ impl Walk {
         call.inputs = Vec::new();
         let request = call.request.take();
         let (generation, print, caused) = (call.generation, call.fingerprint, call.caused);
-        match end {
-            CallEnd::Done(value, receipt) => {
-                let digest = value.digest();
-                let output = value.text().map_err(|error| error.to_string()).and_then(|text| raw(&text));
-                let output = match output {
-                    Ok(output) => output,
-                    Err(why) => return self.break_off(why),
-                };
-                let event = Event::Succeeded(Succeeded { output, request, receipt });
-                self.emit(
-                    address,
-                    generation,
-                    print,
-                    digest,
-                    &event,
-                    Then::Settle(at, Outcome::Done(value, caused)),
-                );
-                self.free_place_early(at);
-            }
+        let (value, receipt, blobs) = match end {
+            CallEnd::Done(value, receipt) => (value, receipt, Vec::new()),
+            CallEnd::Taken(value, blobs) => (value, None, blobs),
             CallEnd::Failed { failure, may_have_acted } => {
-                let failure = failure.at(|| path);
-                let event = Event::Failed(Failed { failure: failure.clone(), may_have_acted, request });
-                let outcome = Outcome::Failed(Fault { failure: Arc::new(failure), caused });
-                self.emit(address, generation, print, Digest::ZERO, &event, Then::Settle(at, outcome));
-                // Nothing new starts from here on, though the failure is not durable yet.
-                if self.fails_its_frame(at.node) {
-                    self.frame_failed(at.frame);
-                }
+                let failed = Failed { failure: failure.at(|| path), may_have_acted, request, receipt: None };
+                return self.failed(at, generation, print, failed, caused);
             }
+            CallEnd::Refused { failure, receipt } => {
+                let (failure, receipt) = (failure.at(|| path), Some(receipt));
+                let failed = Failed { failure, may_have_acted: true, request, receipt };
+                return self.failed(at, generation, print, failed, caused);
+            }
+        };
+        let digest = value.digest();
+        let output = value.text().map_err(|error| error.to_string()).and_then(|text| raw(&text));
+        let output = match output {
+            Ok(output) => output,
+            Err(why) => return self.break_off(why),
+        };
+        let event = Event::Succeeded(Succeeded { output, request, receipt });
+        let then = Then::Settle(at, Outcome::Done(value, caused));
+        self.emit_with(address, generation, print, digest, &event, blobs, then);
+        self.free_place_early(at);
+    }
+
+    fn failed(&mut self, at: At, generation: u32, print: Digest, failed: Failed, caused: bool) {
+        let fault = Fault { failure: Arc::new(failed.failure.clone()), caused };
+        let then = Then::Settle(at, Outcome::Failed(fault));
+        self.emit(self.address(at), generation, print, Digest::ZERO, &Event::Failed(failed), then);
+        // Nothing new starts from here on, though the failure is not durable yet.
+        if self.fails_its_frame(at.node) {
+            self.frame_failed(at.frame);
         }
+    }
+
+    /// Takes in an answer that was refused, and asks for the record: the call's next turn waits for it.
+    pub(crate) fn refused(&mut self, at: At, refused: Refused) {
+        let Some(call) = self.calls.get(&at) else { return };
+        let (generation, print) = (call.generation, call.fingerprint);
+        let event = Event::Refused(refused);
+        self.emit(self.address(at), generation, print, Digest::ZERO, &event, Then::Refused(at));
     }
 
     pub(super) fn call_settled(&mut self, at: At, outcome: Outcome) {

@@ -42,6 +42,7 @@ pub(crate) struct Doubtful {
     pub(crate) path: StepPath,
     pub(crate) key: Digest,
     pub(crate) why: &'static str,
+    pub(crate) title: Option<String>,
 }
 
 /// Paths shown of a group.
@@ -52,8 +53,8 @@ impl Walk {
         self.conflicts.push(conflict);
     }
 
-    pub(super) fn doubt(&mut self, at: Address, path: StepPath, key: Digest, why: &'static str) {
-        self.doubts.push(Doubtful { at, path, key, why });
+    pub(super) fn doubt(&mut self, doubt: Doubtful) {
+        self.doubts.push(doubt);
     }
 
     /// Another input than the one the run began with is a difference at the plan itself.
@@ -78,6 +79,7 @@ impl Walk {
             Kind::Agent(agent) => &agent.check,
             Kind::Step(step) => &step.check,
             Kind::Command(command) => &command.check,
+            Kind::Files(files) => &files.check,
             _ => return Ok(()),
         };
         let json = value.json().map_err(|error| error.to_string())?;
@@ -133,6 +135,10 @@ impl Walk {
                 fields,
                 examples: conflicts.iter().take(EXAMPLES).map(|conflict| conflict.path.to_string()).collect(),
                 not_kept: conflicts.iter().find_map(|conflict| conflict.not_kept.clone()),
+                title: match conflicts.as_slice() {
+                    [one] => self.title_at(one.at),
+                    _ => None,
+                },
             }
         });
         let missing = self.missing().into_iter().map(|(step, count)| Group::Dropped {
@@ -146,6 +152,7 @@ impl Walk {
             path: doubt.path.to_string(),
             key: doubt.key,
             why: doubt.why.to_owned(),
+            title: doubt.title.clone(),
         });
         conflicts.chain(missing).chain(doubts).collect()
     }

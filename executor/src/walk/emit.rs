@@ -34,6 +34,8 @@ pub(crate) enum Then {
     Over(At, Val, bool),
     /// The call may begin.
     Call(At),
+    /// The refused answer is kept: the call's next turn may begin.
+    Refused(At),
 }
 
 /// A recorded outcome.
@@ -84,7 +86,7 @@ impl Walk {
     /// Goes on from a record that is durable at `seq`. Calls that may begin are for whoever dispatches.
     pub(crate) fn durable(&mut self, then: Then, seq: Seq) -> Option<At> {
         match then {
-            Then::Nothing => {}
+            Then::Nothing | Then::Refused(_) => {}
             Then::Settle(at, outcome) => self.call_settled(at, outcome),
             Then::Decided(at) => self.decision_stands(at),
             Then::Asked(at, expires) => self.question_open(at, seq, expires),

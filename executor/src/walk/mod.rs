@@ -29,6 +29,7 @@ mod review;
 mod state;
 mod unroll;
 mod wait;
+mod wording;
 
 pub(crate) use call::{CallEnd, Sent};
 pub(crate) use command::Invocation;

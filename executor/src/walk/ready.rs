@@ -43,7 +43,7 @@ impl Walk {
         match &program.graph.node(at.node).kind {
             Kind::Placeholder(_) | Kind::Constant(_) => {}
             Kind::Derived(derived) => self.derive(at, derived),
-            Kind::Agent(_) | Kind::Step(_) | Kind::Command(_) => self.look_at_call(at),
+            Kind::Agent(_) | Kind::Step(_) | Kind::Command(_) | Kind::Files(_) => self.look_at_call(at),
             Kind::Ask(_) => self.look_at_question(at),
             Kind::Review(_) => self.look_at_review(at),
             Kind::Wait(_) => self.look_at_wait(at),

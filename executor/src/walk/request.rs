@@ -2,11 +2,12 @@
 
 use super::{
     call::Sent,
-    conflict::Conflict,
+    conflict::{Conflict, Doubtful},
     emit::Then,
     frame::{At, Fault, Slot},
     replay::{Doubt, Now, Verdict, judge},
     state::Walk,
+    wording,
 };
 use crate::compose::COMPOSITION;
 use hermes_core::{
@@ -18,7 +19,7 @@ use hermes_core::{
     ids::{Address, Seq},
     journal::{CauseKind, Caused, Event, Interrupted, Record, Started},
     people::Actor,
-    request::{AgentRequest, Input, OutputForm, Request, StepRequest},
+    request::{AgentRequest, FilesRequest, Input, OutputForm, Request, StepRequest},
     value::Val,
 };
 use hermes_plan::graph::Kind;
@@ -67,7 +68,7 @@ impl Walk {
                     tools: agent.tools.clone(),
                     skills: agent.skills.clone(),
                     files: Vec::new(),
-                    model: agent.model.clone(),
+                    model: wording::model(agent, values)?,
                     variant: agent.variant.clone(),
                     isolation: agent.isolation,
                     tree: None,
@@ -82,6 +83,10 @@ impl Walk {
             Kind::Command(command) => {
                 let (request, invocation) = self.command_request(command, &node.schema, inputs, values)?;
                 Ok((request, Sent::Command(Box::new(invocation))))
+            }
+            Kind::Files(files) => {
+                let (globs, schema) = (files.globs.written().to_vec(), node.schema.bare_id());
+                Ok((Request::Files(FilesRequest { globs, schema }), Sent::Nothing))
             }
             _ => Err(Failure::new(FailureClass::RunnerError, "this kind of step makes no call")),
         }
@@ -257,9 +262,10 @@ impl Walk {
     fn in_doubt(&mut self, at: At, cell: &Cell, doubt: Doubt) {
         match self.started(cell) {
             Ok(started) => {
-                let key = started.map_or(cell.fingerprint, |started| started.key);
-                let address = self.address(at);
-                self.doubt(address, self.path(at), key, doubt.why());
+                let (key, title) =
+                    started.map_or((cell.fingerprint, None), |started| (started.key, started.title));
+                let (address, path, why) = (self.address(at), self.path(at), doubt.why());
+                self.doubt(Doubtful { at: address, path, key, why, title });
                 *self.slot_mut(at) = Slot::Blocked;
             }
             Err(why) => self.break_off(why),
@@ -300,6 +306,15 @@ fn version_cause() -> Event {
         by: Actor::default(),
         why: Some("the plan gives it another version".to_owned()),
     })
+}
+
+impl Walk {
+    /// What people call the finished call at `at`, where its author said so.
+    pub(super) fn title_at(&self, at: Address) -> Option<String> {
+        let cell = self.state.cell(at)?;
+        // Only agents have titles, and a record that does not read is found out by whoever needs what is in it.
+        self.started(cell).ok().flatten()?.title
+    }
 }
 
 /// Inputs by name and digest.

@@ -4,17 +4,18 @@ use super::{
     arity::for_each_arity,
     inputs::{Inputs, Room},
     leaf::{Leaf, leaf_options},
-    prompt::{BeforePrompt, Given, HasPrompt, NoPrompt, PromptText, Prompted},
+    prompt::{BeforePrompt, Checked, Given, HasPrompt, NoPrompt, PromptText, Prompted, Yields},
     step::Step,
     value::value,
 };
 use crate::{
-    build::{Begun, checker},
-    graph::{Agent, Kind, Location, Prompt},
+    build::{Begun, PlanErrorKind, checker, decode},
+    graph::{Agent, Check, Kind, Location, Prompt, Text},
 };
 use hermes_core::{
     data::Data,
     effect::{Effect, Isolation},
+    value::Val,
 };
 use std::{marker::PhantomData, sync::Arc};
 
@@ -46,20 +47,22 @@ pub fn agent(name: impl Into<String>) -> AgentBuilder<(), NoPrompt> {
 }
 
 #[derive(Default)]
-struct Options {
-    tools: Vec<String>,
-    skills: Vec<String>,
-    model: Option<String>,
-    variant: Option<String>,
-    isolation: Isolation,
-    runner: Option<String>,
+pub(super) struct Options {
+    pub(super) title: Option<Text>,
+    pub(super) tools: Vec<String>,
+    pub(super) skills: Vec<String>,
+    pub(super) model: Option<Text>,
+    pub(super) variant: Option<String>,
+    pub(super) isolation: Isolation,
+    pub(super) runner: Option<String>,
+    pub(super) repair: u32,
 }
 
 /// An agent under construction: `I` are the types of its inputs, `P` says whether it has its prompt.
 #[must_use = "an agent joins the plan at `.returns::<T>()` or `.text()`"]
 pub struct AgentBuilder<I, P> {
-    leaf: Leaf,
-    options: Options,
+    pub(super) leaf: Leaf,
+    pub(super) options: Options,
     prompt: P,
     inputs: PhantomData<fn(I)>,
 }
@@ -132,10 +135,20 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         self
     }
 
+    /// What people call it, in the drawing of a run and where they have to decide something; nothing depends on it.
+    #[track_caller]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        let title = title.into();
+        self.leaf.begun.not_blank("the title", &title, PlanErrorKind::BlankTitle, Location::caller());
+        self.options.title = Some(Text::Fixed(title));
+        self
+    }
+
     /// The model asked for; without it, the runner's own default.
     #[track_caller]
     pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.options.model = Some(self.leaf.begun.option("the model", model, Location::caller()));
+        let model = self.leaf.begun.option("the model", model, Location::caller());
+        self.options.model = Some(Text::Fixed(model));
         self
     }
 
@@ -159,11 +172,60 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         self
     }
 
+    /// How many more turns an attempt may take when an answer is refused: because it is not valid for the schema, does not
+    /// decode as the type, or does not stand a `.check(..)`. The runner is told what is wrong, in the same session; every
+    /// refused answer is durable before the next turn begins. 0 without it: the first answer counts.
+    pub fn repair(mut self, turns: u32) -> Self {
+        self.options.repair = turns;
+        self
+    }
+
+    /// What the answer has to stand beyond its schema: an error says what is wrong, and is what `.repair(..)` tells the
+    /// runner. It comes after the prompt, and says of which type the answer is:
+    ///
+    /// ```
+    /// use hermes_plan::prelude::*;
+    ///
+    /// let plan = Plan::new("titles", |topic: Step<String>| {
+    ///     agent("titles")
+    ///         .input("topic", topic)
+    ///         .prompt("Five titles.")
+    ///         .check(|titles: &Vec<String>| match titles.len() {
+    ///             5 => Ok(()),
+    ///             n => Err(format!("there are {n} titles, and 5 were asked for")),
+    ///         })
+    ///         .repair(2)
+    ///         .returns()
+    /// })?;
+    /// # Ok::<(), PlanErrors>(())
+    /// ```
+    ///
+    /// What the closure does is not compared when the run is resumed: a stored answer is not checked again.
+    #[track_caller]
+    pub fn check<T: Data>(
+        self,
+        check: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static,
+    ) -> AgentBuilder<I, Checked<T>>
+    where
+        P: HasPrompt + Yields<T>,
+    {
+        let at = Location::caller();
+        let test = Arc::new(move |answer: &Val| {
+            let answer = decode::<T>(std::slice::from_ref(answer), 0, at)?;
+            Ok(check(&answer).err())
+        });
+        let Self { leaf, options, prompt, .. } = self;
+        let (prompt, mut checks) = prompt.into_parts();
+        checks.push(Check { test, at });
+        let prompt = Checked { prompt, checks, answer: PhantomData };
+        AgentBuilder { leaf, options, prompt, inputs: PhantomData }
+    }
+
     /// Joins the plan; the answer is a `T`, or the step fails.
     #[track_caller]
     pub fn returns<T: Data>(self) -> Step<T>
     where
-        P: HasPrompt,
+        P: HasPrompt + Yields<T>,
     {
         self.join(false)
     }
@@ -172,7 +234,7 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
     #[track_caller]
     pub fn text(self) -> Step<String>
     where
-        P: HasPrompt,
+        P: HasPrompt + Yields<String>,
     {
         self.join(true)
     }
@@ -183,11 +245,15 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         P: HasPrompt,
     {
         let Self { leaf, options, prompt, .. } = self;
-        let Options { tools, skills, model, variant, isolation, runner } = options;
+        let Options { title, tools, skills, model, variant, isolation, runner, repair } = options;
         let default = if isolation == Isolation::None { Effect::Unsafe } else { Effect::Idempotent };
+        let (prompt, checks) = prompt.into_parts();
         let agent = Agent {
-            prompt: prompt.into_prompt(),
+            prompt,
             text,
+            checks,
+            repair,
+            title,
             tools,
             skills,
             model,
@@ -219,6 +285,34 @@ macro_rules! prompt_with {
                     Ok(build($(&$v),*))
                 });
                 self.prompted(Prompt::Built { build, at })
+            }
+        }
+
+        impl<$($T: Data,)* P> AgentBuilder<($($T,)*), P> {
+            /// What people call a copy of it, made from the inputs given so far: one reference for each, in order. It is made
+            /// when the copy is called; nothing depends on it. A blank one is none.
+            #[track_caller]
+            pub fn title_with(mut self, title: impl Fn($(&$T),*) -> String + Send + Sync + 'static) -> Self {
+                let at = Location::caller();
+                let make = Arc::new(move |inputs: &[_]| {
+                    let ($($v,)*) = <($($T,)*)>::decode(inputs, at)?;
+                    Ok(title($(&$v),*))
+                });
+                self.options.title = Some(Text::Made { make, at });
+                self
+            }
+
+            /// The model asked for, made from the inputs given so far: one reference for each, in order. It must not be
+            /// blank.
+            #[track_caller]
+            pub fn model_with(mut self, model: impl Fn($(&$T),*) -> String + Send + Sync + 'static) -> Self {
+                let at = Location::caller();
+                let make = Arc::new(move |inputs: &[_]| {
+                    let ($($v,)*) = <($($T,)*)>::decode(inputs, at)?;
+                    Ok(model($(&$v),*))
+                });
+                self.options.model = Some(Text::Made { make, at });
+                self
             }
         }
     };

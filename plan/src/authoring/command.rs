@@ -35,7 +35,7 @@ const CAP: usize = 8 << 20;
 /// ```
 ///
 /// The program gets its arguments as they are: no shell reads them, unless [`.shell(..)`](CommandBuilder::shell) asks for
-/// one. It works in the executor's directory (`Executor::builder().working_dir(..)`), in a process group of its own. What it
+/// one. It works in the executor's directory (`Executor::builder().base_dir(..)`), in a process group of its own. What it
 /// leaves running is ended with it: everything on Linux, elsewhere what is in its group. Its environment holds `PATH`,
 /// `HOME`, `LANG`, `LC_*`, `TMPDIR`, `TERM` and `USER` of the executor's own, what `.env` and `.pass_env` add,
 /// `HERMES_IDEMPOTENCY_KEY` (the same for each attempt of the same request), and `HERMES_CALL_COOKIE`, by which what is left

@@ -1,7 +1,11 @@
-//! The type state of prompts, and what can be given as one.
+//! The type state of prompts and checks, and what can be given as a prompt.
 
-use crate::{graph::Prompt, templates::Template};
-use std::borrow::Cow;
+use crate::{
+    graph::{Check, Prompt},
+    templates::Template,
+};
+use hermes_core::data::Data;
+use std::{borrow::Cow, marker::PhantomData};
 
 /// An agent that has no prompt yet.
 #[derive(Debug)]
@@ -12,10 +16,18 @@ pub struct Prompted {
     pub(super) prompt: Prompt,
 }
 
+/// An agent that has its prompt, and whose answer is checked as a `T`.
+pub struct Checked<T> {
+    pub(super) prompt: Prompt,
+    pub(super) checks: Vec<Check>,
+    pub(super) answer: PhantomData<fn(T)>,
+}
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::NoPrompt {}
     impl Sealed for super::Prompted {}
+    impl<T> Sealed for super::Checked<T> {}
     impl Sealed for &str {}
     impl Sealed for String {}
     impl Sealed for &String {}
@@ -46,13 +58,30 @@ impl BeforePrompt for NoPrompt {}
 )]
 pub trait HasPrompt: sealed::Sealed {
     #[doc(hidden)]
-    fn into_prompt(self) -> Prompt;
+    fn into_parts(self) -> (Prompt, Vec<Check>);
 }
 impl HasPrompt for Prompted {
-    fn into_prompt(self) -> Prompt {
-        self.prompt
+    fn into_parts(self) -> (Prompt, Vec<Check>) {
+        (self.prompt, Vec::new())
     }
 }
+impl<T> HasPrompt for Checked<T> {
+    fn into_parts(self) -> (Prompt, Vec<Check>) {
+        (self.prompt, self.checks)
+    }
+}
+
+/// Implemented for an agent's state if its answer can be a `T`: any type, until `.check(|t: &T| ..)` has named one.
+#[diagnostic::on_unimplemented(
+    message = "this agent's answer is checked as another type than `{T}`",
+    label = "not the type that `.check(..)` takes",
+    note = "let the closure of `.check(..)` take a reference to what the agent returns"
+)]
+pub trait Yields<T>: sealed::Sealed {}
+// Without a prompt it cannot join the plan either; that is for `HasPrompt` to say.
+impl<T> Yields<T> for NoPrompt {}
+impl<T: Data> Yields<T> for Prompted {}
+impl<T: Data> Yields<T> for Checked<T> {}
 
 /// What `.prompt(..)` takes: a text, or a [`Template`].
 #[diagnostic::on_unimplemented(

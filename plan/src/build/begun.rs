@@ -134,7 +134,7 @@ impl Begun {
                 self.name,
                 path.escape_debug()
             );
-            let mend = "give a relative path without `..`, or set `Executor::builder().working_dir(..)`";
+            let mend = "give a relative path without `..`, or set `Executor::builder().base_dir(..)`";
             self.mistake(PlanError::new(PlanErrorKind::InvalidPath, at, message, mend));
         }
         path

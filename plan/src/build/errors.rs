@@ -59,6 +59,8 @@ pub enum PlanErrorKind {
     InvalidPath,
     /// A cap of no bytes.
     ZeroCap,
+    /// A glob that cannot be one.
+    InvalidGlob,
     /// `.settled()` in another body than the step's own.
     SettledElsewhere,
     /// A quorum of nobody, or of more than there are.
@@ -103,6 +105,7 @@ impl PlanErrorKind {
             Self::InvalidVariable => "invalid_variable",
             Self::InvalidPath => "invalid_path",
             Self::ZeroCap => "zero_cap",
+            Self::InvalidGlob => "invalid_glob",
             Self::SettledElsewhere => "settled_elsewhere",
             Self::ImpossibleQuorum => "impossible_quorum",
             Self::ConflictingLimit => "conflicting_limit",

@@ -23,6 +23,8 @@ pub type ArgvFn = Arc<dyn Fn(&[Val]) -> Result<Vec<String>, Failure> + Send + Sy
 pub type AssignFn = Arc<dyn Fn(&[Val]) -> Result<String, Failure> + Send + Sync>;
 /// Reads the moment that a wait ends at.
 pub type MomentFn = Arc<dyn Fn(&Val) -> Result<Timestamp, Failure> + Send + Sync>;
+/// Says what is wrong with a value, where something is.
+pub type CheckFn = Arc<dyn Fn(&Val) -> Result<Option<String>, Failure> + Send + Sync>;
 /// Which elements of a list stay: their positions, in order, and what they are afterwards.
 pub type KeepFn = Arc<dyn Fn(&[Val]) -> Result<Vec<(u32, Val)>, Failure> + Send + Sync>;
 /// Makes an item's key from the item.

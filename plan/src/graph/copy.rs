@@ -186,6 +186,7 @@ impl<'a> Copying<'a> {
             | Kind::Step(_)
             | Kind::Command(_)
             | Kind::Wait(_)
+            | Kind::Files(_)
             | Kind::Then(_)) => leaf.clone(),
         }
     }

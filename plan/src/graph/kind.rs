@@ -1,8 +1,8 @@
 //! What a node can be, and the options of each kind.
 
 use super::{
-    AssignFn, AsyncFn, BodyId, Command, ComputeFn, GrowFn, KeepFn, KeyFn, Location, MomentFn, NeedsFn,
-    NodeId, PickFn, PromptFn,
+    AssignFn, AsyncFn, BodyId, CheckFn, Command, ComputeFn, Globs, GrowFn, KeepFn, KeyFn, Location, MomentFn,
+    NeedsFn, NodeId, PickFn, PromptFn,
 };
 use crate::templates::ReadyTemplate;
 use hermes_core::{
@@ -31,6 +31,8 @@ pub enum Kind {
     Command(Box<Command>),
     /// A wait. Its output is the moment it was over.
     Wait(Until),
+    /// A snapshot of files.
+    Files(Box<Files>),
     /// A fan-out known at build time: one child a key, in order.
     Parallel {
         /// Keys and bodies, in order.
@@ -95,6 +97,7 @@ impl Kind {
             Self::Step(_) => "step",
             Self::Command(_) => "command",
             Self::Wait(_) => "wait",
+            Self::Files(_) => "files",
             Self::Parallel { .. } => "parallel",
             Self::Each { .. } => "parallel each",
             Self::Pipeline { .. } => "pipeline",
@@ -190,6 +193,29 @@ pub enum Prompt {
     },
 }
 
+/// A text that may be made from a step's inputs.
+#[derive(Clone)]
+pub enum Text {
+    /// A fixed text.
+    Fixed(String),
+    /// Made from the inputs.
+    Made {
+        /// Makes it.
+        make: PromptFn,
+        /// Where that was written.
+        at: Location,
+    },
+}
+
+/// What an answer has to stand beyond its schema.
+#[derive(Clone)]
+pub struct Check {
+    /// The author's closure: what is wrong with the answer, or nothing.
+    pub test: CheckFn,
+    /// Where it was written.
+    pub at: Location,
+}
+
 /// An agent call.
 #[derive(Clone)]
 pub struct Agent {
@@ -199,12 +225,18 @@ pub struct Agent {
     pub text: bool,
     /// Decodes its one value as the author's type today and hands it back; the error says why it cannot.
     pub check: ComputeFn,
+    /// What an answer has to stand beyond its schema and type, in the author's order.
+    pub checks: Vec<Check>,
+    /// How many more turns an attempt may take when an answer is refused.
+    pub repair: u32,
+    /// What people call a copy of it.
+    pub title: Option<Text>,
     /// Tools, by name.
     pub tools: Vec<String>,
     /// Skills, by name.
     pub skills: Vec<String>,
     /// The model asked for.
-    pub model: Option<String>,
+    pub model: Option<Text>,
     /// The variant asked for.
     pub variant: Option<String>,
     /// Where it works.
@@ -299,6 +331,17 @@ pub struct LocalStep {
     pub effect: Effect,
     /// The author's version.
     pub version: Option<u32>,
+}
+
+/// A snapshot of files.
+#[derive(Clone)]
+pub struct Files {
+    /// Which files.
+    pub globs: Globs,
+    /// Whether the value holds the files' texts.
+    pub texts: bool,
+    /// Decodes its one value as today's type and hands it back; the error says why it cannot.
+    pub check: ComputeFn,
 }
 
 /// How a fan-out fails.
@@ -470,6 +513,6 @@ macro_rules! opaque {
         })*
     };
 }
-opaque! { Derived => "Derived", Compute => "Compute", Call => "Call", Prompt => "Prompt", Keys => "Keys", Needs => "Needs", Arm => "Arm",
-Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep", Assignee => "Assignee", Until => "Until", Review => "Review",
-Then => "Then" }
+opaque! { Derived => "Derived", Compute => "Compute", Call => "Call", Prompt => "Prompt", Text => "Text", Check => "Check",
+Files => "Files", Keys => "Keys", Needs => "Needs", Arm => "Arm", Agent => "Agent", Ask => "Ask", LocalStep => "LocalStep",
+Assignee => "Assignee", Until => "Until", Review => "Review", Then => "Then" }

@@ -5,6 +5,7 @@ mod body;
 mod closures;
 mod command;
 mod copy;
+mod globs;
 mod identity;
 mod kind;
 mod node;
@@ -14,15 +15,17 @@ mod whole;
 pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
 pub use closures::{
-    ArgvFn, AssignFn, AsyncFn, BoxFuture, ComputeFn, GrowFn, KeepFn, KeyFn, MomentFn, NeedsFn, PickFn,
-    PromptFn,
+    ArgvFn, AssignFn, AsyncFn, BoxFuture, CheckFn, ComputeFn, GrowFn, KeepFn, KeyFn, MomentFn, NeedsFn,
+    PickFn, PromptFn,
 };
 pub use command::{Command, CommandEnd, CommandLine, Redaction, Stdin};
 pub(crate) use copy::{Copies, Copying};
+pub use globs::Globs;
 pub(crate) use identity::PlanId;
 pub use kind::{
-    Agent, Arm, Ask, Assignee, Call, Catch, Choices, Compute, Derived, Expires, Fan, FanMode, Keys, Kind,
-    LocalStep, Needs, Placeholder, Prompt, Recursive, Repeat, Review, ReviewEnd, Then, Until,
+    Agent, Arm, Ask, Assignee, Call, Catch, Check, Choices, Compute, Derived, Expires, Fan, FanMode, Files,
+    Keys, Kind, LocalStep, Needs, Placeholder, Prompt, Recursive, Repeat, Review, ReviewEnd, Text, Then,
+    Until,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
 pub(crate) use whole::Part;

@@ -173,6 +173,7 @@ impl<'a> Arrows<'a> {
             | Kind::Step(_)
             | Kind::Command(_)
             | Kind::Wait(_)
+            | Kind::Files(_)
             | Kind::Again { .. }
             | Kind::Then(_) => self.inputs(node, end),
             Kind::Parallel { .. } => {

@@ -23,6 +23,8 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Command(_) => call("command"),
         Kind::Wait(Until::After(duration)) => format!("wait for {}", time(*duration)),
         Kind::Wait(Until::Moment(_)) => format!("wait{}", of("until ")),
+        // What it is made from is not a step.
+        Kind::Files(files) => format!("files {}", files.globs.short()),
         Kind::Parallel { fan: bounds, .. } => {
             let sources = sources.filter(|sources| !sources.is_empty());
             let of = sources.map_or_else(String::new, |sources| format!(" of {sources}"));

@@ -69,7 +69,7 @@ impl Scripted {
         self.on(path, AgentReply::text(text))
     }
 
-    /// The answer to the next call of the path before it; the last of a sequence is also the answer to all later calls.
+    /// The answer to the next call of the path before it, which may be the next turn of one attempt; the last of a sequence is also the answer to all later calls.
     ///
     /// # Panics
     /// When there is no path before it.

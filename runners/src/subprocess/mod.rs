@@ -24,6 +24,18 @@
 //! - `idempotency_key` is the same for every dispatch of the same request, `attempt` counts these from 1.
 //! - `workspace` is the working directory of the program: fresh and empty, unless the step says `Isolation::None`.
 //!
+//! If a step with `.repair(n)` refuses an answer, the program is started again, with two more fields:
+//!
+//! ```json
+//! "previous": [{"answer": "{\"title\":\"\"}", "violations": ["at /title: too short"], "feedback": "Your answer cannot .."}],
+//! "session": "s-1"
+//! ```
+//!
+//! - `previous` are the refused answers of this attempt, oldest first: each as it came, what is wrong with it, and the text
+//!   to send to have it mended. `text` is still the first message.
+//! - `session` is what the last reply said it was, if it said so: a program that goes on with it sends the last `feedback`
+//!   only. `attempt` and `workspace` stay the same, and in the workspace is what the turn before left.
+//!
 //! **The reply** is one JSON object. Either `ok`, with the answer in the form asked for, and what is known about it:
 //!
 //! ```json

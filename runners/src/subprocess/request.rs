@@ -1,6 +1,6 @@
 //! The request as it goes over the wire. Its form is documented in the module above and does not change within a version.
 
-use hermes_executor::{AgentCall, Expect};
+use hermes_executor::{AgentCall, Expect, Turn};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::path::Path;
@@ -23,6 +23,18 @@ struct Request<'a> {
     idempotency_key: String,
     attempt: u32,
     workspace: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    previous: Vec<Refused<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+}
+
+/// An answer of an earlier turn.
+#[derive(Serialize)]
+struct Refused<'a> {
+    answer: &'a str,
+    violations: &'a [String],
+    feedback: &'a str,
 }
 
 #[derive(Serialize)]
@@ -36,6 +48,12 @@ struct Input<'a> {
 enum Form<'a> {
     Text,
     Json { schema: &'a Value },
+}
+
+impl<'a> Refused<'a> {
+    fn of(turn: &'a Turn) -> Self {
+        Self { answer: &turn.answer, violations: &turn.violations, feedback: &turn.feedback }
+    }
 }
 
 /// The bytes of the request.
@@ -72,6 +90,8 @@ pub(super) fn encode(call: &AgentCall, workspace: &Path) -> Result<Vec<u8>, Stri
         idempotency_key: call.idempotency_key.to_string(),
         attempt: call.attempt,
         workspace,
+        previous: call.previous.iter().map(Refused::of).collect(),
+        session: call.session.as_deref(),
     };
     serde_json::to_vec(&request).map_err(|error| error.to_string())
 }

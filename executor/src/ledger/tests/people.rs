@@ -19,6 +19,7 @@ fn parked(groups: &[&str]) -> Record {
         path: (*path).to_owned(),
         key: digest(path),
         why: "it may have acted".to_owned(),
+        title: None,
     };
     record(at(0, 0), &Event::Parked(Parked { groups: groups.iter().map(group).collect() }))
 }

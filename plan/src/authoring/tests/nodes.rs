@@ -1,7 +1,7 @@
 //! What the builders put into the graph: options and their defaults, keys of lists, schemas, questions.
 
 use crate::{
-    graph::{Agent, Choices, Edge, FanMode, Keys, Kind, LocalStep, NodeId, Placeholder, Prompt},
+    graph::{Agent, Choices, Edge, FanMode, Keys, Kind, LocalStep, NodeId, Placeholder, Prompt, Text},
     prelude::*,
 };
 use hermes_core::{
@@ -47,10 +47,12 @@ fn an_agent_has_its_options_and_defaults() -> Result<(), PlanErrors> {
     let simple = agent_of(&plan, "plain");
     assert!(matches!(simple.prompt, Prompt::Text(text) if text == "Go."));
     assert_eq!((simple.text, simple.isolation, simple.effect), (true, Isolation::Workspace, Idempotent));
-    assert_eq!((simple.model, simple.variant, simple.runner, simple.timeout), (None, None, None, None));
+    assert!(simple.model.is_none() && simple.title.is_none() && simple.checks.is_empty());
+    assert_eq!((simple.variant, simple.runner, simple.timeout, simple.repair), (None, None, None, 0));
     let full = agent_of(&plan, "full[k]");
     assert_eq!((full.tools, full.skills), (vec!["grep".into(), "read".into()], vec!["research".into()]));
-    assert_eq!((full.model.as_deref(), full.variant.as_deref()), (Some("large"), Some("high")));
+    assert!(matches!(full.model, Some(Text::Fixed(model)) if model == "large"));
+    assert_eq!(full.variant.as_deref(), Some("high"));
     assert_eq!((full.runner.as_deref(), full.timeout), (Some("fast"), Some(Duration::from_mins(1))));
     assert_eq!((full.text, full.version), (false, Some(2)));
     assert_eq!(agent_of(&plan, "bare").effect, Unsafe);
