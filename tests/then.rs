@@ -420,3 +420,20 @@ async fn in_copies_a_then_means_the_steps_of_its_own_copy() {
     assert_eq!(value, format!("{deeper}|{two}"));
     assert_eq!(resume(&store.replayer(), &plan).await.completed().0, value);
 }
+
+#[tokio::test]
+async fn at_each_level_of_a_recursive_part_a_then_means_that_level() {
+    let plan = Plan::new("levels", |number: Step<u32>| {
+        recursive("level", number, 4, |again, number| {
+            let doubled = number.then("grow", move |_| number.map(|number| number * 2));
+            branch("large", doubled)
+                .when("yes", |doubled| *doubled > 50, |doubled| doubled)
+                .otherwise(|doubled| again.call(doubled))
+        })
+    })
+    .unwrap();
+    let store = Store::new();
+    let (value, _) = start(&store.replayer(), &plan, 5).await.completed();
+    assert_eq!(value, 80);
+    assert_eq!(resume(&store.replayer(), &plan).await.completed().0, 80);
+}

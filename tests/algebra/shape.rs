@@ -128,8 +128,26 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
 impl Shape {
     /// The same, with names.
     pub(crate) fn numbered(mut self) -> Self {
+        self.without_people(false);
         self.number(&mut 0);
         self
+    }
+
+    /// Inside a quorum nobody is asked: an item that waits for a person lets others begin, and who is first is then for the
+    /// person to say.
+    fn without_people(&mut self, quorum: bool) {
+        if quorum && matches!(self, Self::Ask(_) | Self::Review(_)) {
+            *self = Self::Step(0);
+        }
+        if let Self::Each { ending: Ending::AtLeast, body, .. } = self {
+            // An item without a call needs no place, and is there before all others.
+            let rest = std::mem::replace(body, Box::new(Self::Same));
+            *body = Box::new(Self::Then(Box::new(Self::Step(0)), rest));
+        }
+        let quorum = quorum || matches!(self, Self::Each { ending: Ending::AtLeast, .. });
+        for part in self.parts_mut() {
+            part.without_people(quorum);
+        }
     }
 
     fn number(&mut self, next: &mut u32) {
@@ -181,6 +199,25 @@ impl Shape {
         }
         for part in self.parts() {
             part.add_limits(limits);
+        }
+    }
+
+    fn parts_mut(&mut self) -> Vec<&mut Shape> {
+        match self {
+            Self::Same | Self::Agent(_) | Self::Step(_) | Self::Ask(_) | Self::Review(_) => Vec::new(),
+            Self::Then(one, two)
+            | Self::Both(one, two)
+            | Self::Pipeline { first: one, second: two, .. }
+            | Self::Branch { yes: one, no: two, .. }
+            | Self::Repeat { body: one, or_else: two, .. }
+            | Self::Catch { body: one, or_else: two, .. }
+            | Self::Grown { even: one, odd: two, .. } => vec![one, two],
+            Self::Each { body, .. }
+            | Self::Parallel { body, .. }
+            | Self::Dag { body, .. }
+            | Self::Settled { body, .. }
+            | Self::Recursive { body, .. }
+            | Self::Call { body, .. } => vec![body],
         }
     }
 

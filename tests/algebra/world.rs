@@ -8,7 +8,7 @@ use hermes_workflows::prelude::*;
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// The seed of the world that runs: closures of local steps cannot be handed one without changing the plan.
@@ -31,6 +31,15 @@ pub(crate) struct World {
     seen: Arc<Mutex<Seen>>,
 }
 
+/// A call that is over when this is dropped.
+struct Over<'a>(&'a World, &'a str);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).under_way.remove(self.1);
+    }
+}
+
 /// What a local step does.
 pub(crate) fn step(name: &str, number: i64, sheltered: bool) -> Result<i64, String> {
     let seed = current().filter(|_| !sheltered);
@@ -38,7 +47,7 @@ pub(crate) fn step(name: &str, number: i64, sheltered: bool) -> Result<i64, Stri
 }
 
 fn current() -> Option<u64> {
-    *CURRENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the person says.
@@ -68,7 +77,7 @@ impl World {
     }
 
     fn with(shape: &Shape, seed: Option<u64>) -> Self {
-        *CURRENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = seed;
+        *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = seed;
         Self { seed, limits: Arc::new(shape.limits()), seen: Arc::default() }
     }
 
@@ -80,6 +89,8 @@ impl World {
                 let number: i64 = serde_json::from_str(&call.inputs[0].1).unwrap();
                 let name = call.path.rsplit('/').next().unwrap().to_owned();
                 world.begins(&call.path, number);
+                // A call that is cancelled is dropped where it stands.
+                let _over = Over(&world, &call.path);
                 // Others get their chance.
                 for _ in 0..says(&name, number) % 4 {
                     tokio::task::yield_now().await;
@@ -115,22 +126,22 @@ impl World {
             if let Some((group, keys)) = items.iter().find(|(_, keys)| keys.len() > *limit as usize) {
                 let broken = format!("{group}{name}: {keys:?} at once, limit {limit}");
                 seen.broken_limits.push(broken);
+                seen.broken_limits.truncate(3);
             }
         }
     }
 
     fn ends(&self, path: &str, input: i64, failed: bool) {
         let mut seen = self.seen.lock().unwrap();
-        seen.under_way.remove(path);
         if !failed {
             *seen.succeeded.entry((path.to_owned(), input)).or_default() += 1;
         }
     }
 
     /// No limit was exceeded, and nothing succeeded twice.
-    pub(crate) fn check(&self) {
+    pub(crate) fn check(&self, when: &str) {
         let seen = self.seen.lock().unwrap();
-        assert!(seen.broken_limits.is_empty(), "{:?}", seen.broken_limits);
+        assert!(seen.broken_limits.is_empty(), "{when}: {:?}", seen.broken_limits);
         let twice: Vec<_> = seen.succeeded.iter().filter(|(_, count)| **count > 1).collect();
         assert!(twice.is_empty(), "succeeded twice: {twice:?}");
     }

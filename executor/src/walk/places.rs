@@ -97,14 +97,45 @@ impl Walk {
 
     /// Lets the item's next stage keep its place.
     pub(super) fn hand_over(&mut self, from: FrameId, to: FrameId) {
-        if self.frame(from).hold != Hold::Held {
-            return;
+        let before = self.frame_mut(from);
+        let (held, begun) = (before.hold == Hold::Held, before.begun);
+        if held {
+            before.hold = Hold::None;
+            self.handed_over.push(to);
         }
-        self.frame_mut(from).hold = Hold::None;
         let next = self.frame_mut(to);
-        next.hold = Hold::Held;
-        next.begun = true;
-        self.handed_over.push(to);
+        next.begun |= begun;
+        if held {
+            next.hold = Hold::Held;
+        }
+    }
+
+    /// Notes that the journal has work of a frame: the items around it had places.
+    pub(super) fn note_begun(&mut self, frame: FrameId) {
+        // Later on an item may stand in a queue, under the rank it had.
+        let mut id = Some(frame).filter(|_| self.checking);
+        while let Some(frame) = id {
+            let frame = self.frame_mut(frame);
+            if frame.begun {
+                return;
+            }
+            frame.begun = true;
+            id = frame.parent.map(|(group, _)| group.frame);
+        }
+    }
+
+    /// Gives the items that the journal has work of their places back, before any other can ask for one. What turns out to
+    /// want no call gives it away again.
+    pub(super) fn restore_places(&mut self) {
+        let begun = self.frames().filter(|(_, frame)| frame.begun && frame.hold == Hold::None);
+        let mut wishes: Vec<_> = begun.filter_map(|(id, _)| self.wish(id)).collect();
+        wishes.sort_unstable();
+        for (wish, pool) in wishes {
+            if self.pools.get(pool).is_some_and(Pool::take) {
+                self.frame_mut(wish.frame).hold = Hold::Held;
+                self.handed_over.push(wish.frame);
+            }
+        }
     }
 
     /// Takes their places from items that went on to a stage in which they want no call now.

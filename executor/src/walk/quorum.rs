@@ -124,6 +124,7 @@ impl Walk {
             }
             Members::Open if count - quorum.failed < quorum.enough => {
                 fan.tripped = true;
+                self.failed = true;
                 self.rest_questions();
                 self.cancel_inside(at);
             }

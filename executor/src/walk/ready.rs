@@ -208,6 +208,7 @@ impl Walk {
         }
         let body = frame.body;
         let parent = frame.parent;
+        self.failed = true;
         if self.tables_of(body).asks(body) {
             self.rest_questions();
         }

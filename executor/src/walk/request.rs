@@ -159,6 +159,7 @@ impl Walk {
             }
             return;
         };
+        self.note_begun(at.frame);
         let (values, caused) = self.inputs(at);
         let caused = caused || self.state.below_own_cause(&cell) || self.versions.contains(&address);
         let request = match self.call_request(at, &values) {

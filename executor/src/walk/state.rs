@@ -107,6 +107,8 @@ pub(crate) struct Walk {
     pub(super) work: VecDeque<Work>,
     pub(super) checking: bool,
     pub(super) held: Vec<At>,
+    /// Whether a frame has failed since what is held back was looked at.
+    pub(super) failed: bool,
     pub(super) ready: VecDeque<At>,
     pub(super) calls: BTreeMap<At, CallState>,
     /// Decisions that are not durable yet.
@@ -170,6 +172,7 @@ impl Walk {
             work: VecDeque::new(),
             checking: true,
             held: Vec::new(),
+            failed: false,
             ready: VecDeque::new(),
             calls: BTreeMap::new(),
             decided: BTreeMap::new(),
@@ -200,31 +203,53 @@ impl Walk {
     pub(crate) fn go(&mut self) {
         self.checking = false;
         self.name_steps();
+        self.restore_places();
         self.open_version_causes();
         self.emits.append(&mut self.later);
         for at in std::mem::take(&mut self.held) {
-            if matches!(self.slot(at), Slot::Held) {
-                *self.slot_mut(at) = Slot::Waiting(0);
-                self.work.push_back(Work::Look(at));
-            } else {
-                self.work.push_back(Work::GoOn(at));
-            }
+            self.look_again(at);
         }
     }
 
     /// Works the queue off.
     pub(crate) fn turn(&mut self) {
-        while let Some(work) = self.work.pop_front() {
-            if self.broken.is_some() {
-                return;
+        loop {
+            while let Some(work) = self.work.pop_front() {
+                if self.broken.is_some() {
+                    return;
+                }
+                match work {
+                    Work::Look(at) => self.look(at),
+                    Work::Ended(frame) => self.frame_ended(frame),
+                    Work::GoOn(at) => self.go_on(at),
+                }
             }
-            match work {
-                Work::Look(at) => self.look(at),
-                Work::Ended(frame) => self.frame_ended(frame),
-                Work::GoOn(at) => self.go_on(at),
+            if !self.checking || !std::mem::take(&mut self.failed) {
+                break;
             }
+            self.let_go_of_what_will_not_start();
         }
         self.take_idle_places();
+    }
+
+    /// A check meets a failure later than the run did: what was held back before it, and stands where it stops everything,
+    /// is looked at again.
+    fn let_go_of_what_will_not_start(&mut self) {
+        let (stopped, held): (Vec<At>, Vec<At>) =
+            std::mem::take(&mut self.held).into_iter().partition(|at| self.stopped(at.frame));
+        self.held = held;
+        for at in stopped {
+            self.look_again(at);
+        }
+    }
+
+    fn look_again(&mut self, at: At) {
+        if matches!(self.slot(at), Slot::Held) {
+            *self.slot_mut(at) = Slot::Waiting(0);
+            self.work.push_back(Work::Look(at));
+        } else {
+            self.work.push_back(Work::GoOn(at));
+        }
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -289,10 +289,14 @@ impl Draft {
 
     /// The handle that stands here for this one: inside a copied body, that of the copy.
     fn here(&self, mut handle: Handle) -> Handle {
-        for (copies, plan) in &self.copied {
-            if let Some(copy) = copies.nodes.get(&handle.node).filter(|_| copies.from == handle.plan) {
-                handle = Handle { plan: *plan, node: *copy, made: handle.made };
-            }
+        // The innermost copy is meant; what it is a copy of may be a copy itself.
+        for _ in 0..self.copied.len() {
+            let of = |copies: &Copies| {
+                copies.nodes.get(&handle.node).copied().filter(|_| copies.from == handle.plan)
+            };
+            let copy = self.copied.iter().rev().find_map(|(copies, plan)| Some((of(copies)?, *plan)));
+            let Some((node, plan)) = copy else { break };
+            handle = Handle { plan, node, made: handle.made };
         }
         handle
     }
