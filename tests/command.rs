@@ -255,7 +255,7 @@ async fn another_exit_code_fails_with_the_end_of_standard_error() {
 #[tokio::test]
 async fn what_does_not_fit_the_type_fails() {
     let failed = failure(|_| command("c").argv(["echo", "{\"a\": 1}"]).json::<Vec<u8>>()).await;
-    assert_eq!((failed.class, failed.raw.as_deref()), (FailureClass::InvalidOutput, Some("{\"a\":1}")));
+    assert_eq!((failed.class, failed.raw.as_deref()), (FailureClass::InvalidOutput, Some("{\"a\": 1}\n")));
     assert!(failed.message.contains("`echo` (step `c`) wrote something else"), "{failed}");
     let failed = failure(|_| command("c").argv(["echo", "half {"]).json::<u8>()).await;
     assert!(failed.message.contains("is not JSON"), "{failed}");

@@ -5,6 +5,7 @@ use crate::{
     findings::Findings,
     gate::{self, Waiting},
     hunter::Hunter,
+    support::every_primitive::furnish,
 };
 use std::{
     io::{Read, Write},
@@ -39,6 +40,7 @@ impl Drop for Process {
 impl Desk {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        furnish(directory.path());
         let gate = UnixListener::bind(gate::socket(directory.path())).unwrap();
         Self { directory, gate, orphans: Vec::new() }
     }

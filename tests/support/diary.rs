@@ -1,7 +1,7 @@
 //! What was done in a run, in order, and what it shows about the ledger: whoever was called, thanked or told has a right to
 //! find it there after any crash.
 
-use super::every_primitive::NOTES;
+use super::every_primitive::{NOTES, furnish};
 use hermes_workflows::{
     core::ids::Seq,
     executor::{Seen, Watch, ledger::CrashBackend},
@@ -44,6 +44,7 @@ pub(crate) struct Diary {
 impl Default for Diary {
     fn default() -> Self {
         let directory = Arc::new(tempfile::tempdir().unwrap());
+        furnish(directory.path());
         Self { entries: Arc::default(), disk: None, directory }
     }
 }

@@ -7,6 +7,7 @@ use super::{
 };
 use hermes_workflows::{executor::DriveError, prelude::*};
 use serde_json::json;
+use std::path::Path;
 
 /// What an agent says of a topic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +81,7 @@ fn build(topics: Step<Vec<String>>, diary: &Diary) -> Step<Vec<String>> {
     .all();
     let text = talk(lenses, diary);
     let last = shorten(text, diary);
-    let shelf = files("shelf", ["examples/data/*.md"]).list();
+    let shelf = files("shelf", ["shelf/*.md"]).list();
     let sent =
         agent("send").input("last", last).prompt("Send it.").isolation(Isolation::None).after(shelf).text();
     let noted = noting("file", "send");
@@ -172,6 +173,12 @@ fn shorten(text: Step<String>, diary: &Diary) -> Step<String> {
             format!("{text}, long")
         })
     })
+}
+
+/// Puts the files that it takes into the directory it works in.
+pub(crate) fn furnish(directory: &Path) {
+    std::fs::create_dir_all(directory.join("shelf")).unwrap();
+    std::fs::write(directory.join("shelf/tides.md"), "The sea comes and goes.\n").unwrap();
 }
 
 /// The input that goes with it.
