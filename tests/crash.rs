@@ -54,7 +54,7 @@ async fn at_every_event_of_the_journal() {
 async fn the_run_that_crashes_has_everything_in_it() {
     let reference = Reference::undisturbed().await;
     let count = |what: fn(&Entry) -> bool| reference.diary.iter().filter(|(_, entry)| what(entry)).count();
-    assert_eq!(count(|entry| matches!(entry, Entry::Called(_))), 12);
+    assert_eq!(count(|entry| matches!(entry, Entry::Called(_))), 30);
     assert_eq!(count(|entry| matches!(entry, Entry::Ran { .. })), 14);
     assert_eq!(count(|entry| matches!(entry, Entry::Thanked(..))), 7);
     let records = |kind| reference.journal.iter().filter(|record| record.header.kind == kind).count();

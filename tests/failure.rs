@@ -463,3 +463,26 @@ async fn an_item_that_fails_otherwise_when_it_is_retried_runs_what_is_below_it_a
     assert_eq!((value.as_str(), counts.calls, calls.count()), ("answer 5", 2, 5));
     resume(&store.replayer(), &plan).await.completed();
 }
+
+/// The failure that stops a group comes to a check later than to the run: what the run never began is not held against it.
+#[tokio::test]
+async fn what_a_failed_group_never_began_is_nothing_new_for_a_completed_run() {
+    let plan = Plan::new("swallowed", |list: Step<Vec<u32>>| {
+        parallel("tries", ["one"], |_| {
+            pipeline("items", list)
+                .stage(|item| agent("first").input("item", item).prompt("Go.").text())
+                .stage(|text| step("second").input("text", text).try_run(|_| Err::<String, _>("no luck")))
+                .streaming()
+                .limit(1)
+                .all()
+        })
+        .options()
+    })
+    .unwrap();
+    let store = Store::new();
+    let (runner, calls) = echo();
+    let (value, _) = start(&store.executor(runner), &plan, items(4)).await.completed();
+    assert_eq!((value, calls.count()), (vec![None], 1));
+    let (value, counts) = resume(&store.replayer(), &plan).await.completed();
+    assert_eq!((value, counts.calls), (vec![None], 0));
+}

@@ -251,3 +251,54 @@ async fn no_item_and_one_item_are_lists_like_others() {
         assert_eq!((value.len() as u64, calls.count()), (count.into(), count.into()));
     }
 }
+
+/// Under a limit an item that was begun goes on before another begins, also when the process ended in between.
+#[test]
+fn after_a_kill_what_was_begun_goes_on_first() {
+    let plan = Plan::new("order", |items: Step<Vec<u32>>| {
+        parallel_each("each", items, |item| {
+            let first = agent("first").input("item", item).prompt("Go.").text();
+            let many = first.map(|first| vec![first.clone(); 2]);
+            parallel_each("inner", many, |one| agent("second").input("one", one).prompt("Go.").text()).all()
+        })
+        .limit(1)
+        .all()
+    })
+    .unwrap();
+    let store = Store::new();
+    let block_on = |future: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future);
+    };
+    let executor = store.executor(FnRunner::new(|call: AgentCall| async move {
+        if call.path.contains("inner[1]") {
+            std::future::pending::<()>().await;
+        }
+        Ok(AgentReply::text(call.path))
+    }));
+    let given = plan.clone();
+    block_on(Box::pin(async move {
+        let mut watch = executor.watch();
+        let _run = executor.start(&given, vec![1, 2, 3]).id("r").await.unwrap();
+        let mut done = 0;
+        while done < 2 {
+            if let Some(Seen::Event(event)) = watch.next().await
+                && event.kind == hermes_workflows::core::journal::Kind::Succeeded
+            {
+                done += 1;
+            }
+        }
+    }));
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noted = Arc::clone(&order);
+    let executor = store.executor(FnRunner::sync(move |call| {
+        noted.lock().unwrap().push(call.path.clone());
+        Ok(AgentReply::text(call.path.clone()))
+    }));
+    block_on(Box::pin(async move {
+        resume(&executor, &plan).await.completed();
+    }));
+    let order = order.lock().unwrap();
+    assert_eq!(order[0], "each[0]/inner[1]/second");
+    let items: Vec<_> = order.iter().map(|path| &path[..7]).collect();
+    assert!(items.is_sorted(), "{order:?}");
+}

@@ -212,3 +212,20 @@ async fn cut_off_after_any_record_the_run_ends_with_a_quorum() {
         }
     }
 }
+
+/// A sibling that is to be cancelled while its beginning is still being written down never begins.
+#[tokio::test]
+async fn what_is_not_needed_any_more_does_not_begin_late() {
+    let plan = Plan::new("late", |list: Step<Vec<u32>>| {
+        parallel_each("each", list, |item| work(item, Effect::Idempotent)).limit(1).at_least(1)
+    })
+    .unwrap();
+    for _ in 0..20 {
+        let (runner, calls) = echo();
+        let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).build();
+        let (value, counts) = start(&executor, &plan, items(50)).await.completed();
+        assert_eq!((value.len(), counts.failed), (1, 0));
+        // The place of the first is free before its outcome is durable: another may have begun by then, and no third.
+        assert!(calls.count() <= 2, "{}", calls.count());
+    }
+}

@@ -52,7 +52,7 @@ fn finished(executor: &Executor) -> BTreeSet<String> {
     done.map(|(at, _)| state.path(at).to_string()).collect()
 }
 
-fn run(shape: &Shape, input: i64, seed: u64, crash: f64) {
+fn run(shape: &Shape, input: i64, seed: u64, crash: usize) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
@@ -73,7 +73,7 @@ fn run(shape: &Shape, input: i64, seed: u64, crash: f64) {
         failing.check("first");
 
         // What a crash leaves, somewhere in the middle, comes to the same end.
-        let sync = (crash * disk.syncs() as f64) as usize;
+        let sync = disk.syncs() * crash / 1000;
         let cut = CrashBackend::from_image(disk.image_at(sync, Loss::All));
         if let Ok(store) = RedbStore::on_backend(cut.clone()) {
             let left = Ledger::on(Arc::new(store));
@@ -128,7 +128,7 @@ proptest! {
         shape in shape::shapes(),
         input in 0_i64..20,
         seed in any::<u64>(),
-        crash in 0.0..1.0_f64,
+        crash in 0_usize..1000,
     ) {
         run(&shape.numbered(), input, seed, crash);
     }

@@ -23,7 +23,7 @@ pub(crate) fn fails(seed: Option<u64>, name: &str, input: i64) -> bool {
 
 /// The items of a fan-out over a number.
 pub(crate) fn items(input: i64) -> Vec<i64> {
-    (0..1 + input.rem_euclid(4)).map(|index| input + index).collect()
+    (0..=input.rem_euclid(4)).map(|index| input + index).collect()
 }
 
 /// How many of them have to succeed, where the first are enough.

@@ -142,7 +142,7 @@ impl Shape {
         if let Self::Each { ending: Ending::AtLeast, body, .. } = self {
             // An item without a call needs no place, and is there before all others.
             let rest = std::mem::replace(body, Box::new(Self::Same));
-            *body = Box::new(Self::Then(Box::new(Self::Step(0)), rest));
+            **body = Self::Then(Box::new(Self::Step(0)), rest);
         }
         let quorum = quorum || matches!(self, Self::Each { ending: Ending::AtLeast, .. });
         for part in self.parts_mut() {
@@ -224,8 +224,9 @@ impl Shape {
     fn parts(&self) -> Vec<&Shape> {
         match self {
             Self::Same | Self::Agent(_) | Self::Step(_) | Self::Ask(_) | Self::Review(_) => Vec::new(),
-            Self::Then(one, two) | Self::Both(one, two) => vec![one, two],
-            Self::Pipeline { first: one, second: two, .. }
+            Self::Then(one, two)
+            | Self::Both(one, two)
+            | Self::Pipeline { first: one, second: two, .. }
             | Self::Branch { yes: one, no: two, .. }
             | Self::Repeat { body: one, or_else: two, .. }
             | Self::Catch { body: one, or_else: two, .. }

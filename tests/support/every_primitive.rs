@@ -94,8 +94,10 @@ fn build(topics: Step<Vec<String>>, diary: &Diary) -> Step<Vec<String>> {
         noted();
         format!("{sent}: {told:?}")
     });
-    join((filed, lenses, counted, value("the end".to_owned()))).map(|(filed, lenses, counted, end)| {
-        [&[filed.clone(), counted.to_string(), end.clone()], lenses.as_slice()].concat()
+    let more = more(lenses, told);
+    let all = join((filed, lenses, counted, more, value("the end".to_owned())));
+    all.map(|(filed, lenses, counted, more, end)| {
+        [&[filed.clone(), counted.to_string(), end.clone()], lenses.as_slice(), more.as_slice()].concat()
     })
 }
 
@@ -175,6 +177,62 @@ fn shorten(text: Step<String>, diary: &Diary) -> Step<String> {
     })
 }
 
+/// The parts whose failure or shape is a value.
+fn more(names: Step<Vec<String>>, told: Step<Vec<bool>>) -> Step<Vec<String>> {
+    let caught = catch("caught", || agent("refuse").input("told", told).prompt("Refuse.").text())
+        .or_else(|failure| agent("instead").input("why", failure).prompt("Say it instead.").text());
+    let refused = agent("refuse_too").input("told", told).prompt("Refuse.").text();
+    let settled = agent("anyway").input("refused", refused.settled()).prompt("Say it anyway.").text();
+    let found = branch("found", names)
+        .case(
+            "wide",
+            |names| names.first().cloned(),
+            |name| agent("found_it").input("name", name).prompt("Found it.").text(),
+        )
+        .or_fail();
+    let ahead = pipeline("ahead", names)
+        .stage(|name| agent("walk_on").input("name", name).prompt("Walk on.").text())
+        .stage_with(|walked, name| {
+            agent("look_back").input("walked", walked).input("name", name).prompt("Look back.").text()
+        })
+        .streaming()
+        .limit(&Limit::shared("walkers", 1))
+        .keyed()
+        .all();
+    let needing = parallel_dag("needing", ahead, |one, needed: Step<Vec<Keyed<String>>>| {
+        agent("build_on").input("one", one).input("needed", needed).prompt("Build on it.").text()
+    })
+    .needs(|one| (one.key == "1").then_some("0"))
+    .limit(&Limit::shared("walkers", 1))
+    .all();
+    let enough = parallel("enough", ["one", "other"], |which| {
+        let asked = value(which.to_owned());
+        agent("try_it").input("which", asked).after(needing).prompt("Try it.").text()
+    })
+    .at_least(2);
+    let grown = needing.then("grown", |needing| {
+        let each = needing.iter().enumerate().map(|(place, one)| {
+            let one = value(one.clone());
+            agent("grow").key(place.to_string()).input("one", one).prompt("Grow.").text()
+        });
+        join(each.collect::<Vec<_>>())
+    });
+    let deep = recursive("deep", grown, 3, |again, names| {
+        let fewer = agent("fewer").input("names", names).prompt("Fewer.").text();
+        branch("left", names)
+            .when("one", |names| names.len() < 2, |_| fewer)
+            .otherwise(|names| scope("rest", || again.call(names.map(|names| names[1..].to_vec()))))
+    });
+    let called = match Plan::new("inner", |name: Step<String>| {
+        agent("inside").input("name", name).prompt("Inside.").text()
+    }) {
+        Ok(inner) => inner.call("called", deep),
+        Err(mistakes) => panic!("{mistakes}"),
+    };
+    let both = join((enough, join([caught, settled, found, called])));
+    both.map(|(enough, others)| [enough.as_slice(), others.as_slice()].concat())
+}
+
 /// Puts the files that it takes into the directory it works in.
 pub(crate) fn furnish(directory: &Path) {
     std::fs::create_dir_all(directory.join("shelf")).unwrap();
@@ -203,6 +261,7 @@ pub(crate) fn says(path: &str) -> Result<Answer, &'static str> {
     match (group, key) {
         ("findings", topic) => Ok(Answer::Json(json!({ "topic": topic, "weight": weight }))),
         ("grades", "estuaries") => Err("it cannot be graded"),
+        ("caught/refuse" | "refuse_too", _) => Err("it refuses"),
         ("grades", _) => Ok(Answer::Json(json!(7))),
         _ => Ok(Answer::Text(format!("<{}>", path.rsplit('/').next().unwrap()))),
     }

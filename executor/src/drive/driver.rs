@@ -17,7 +17,7 @@ use hermes_core::{
 };
 use hermes_plan::graph::Graph;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
@@ -80,6 +80,8 @@ pub(super) struct Driver {
     pending_rows: usize,
     pub(super) permits: BTreeMap<At, OwnedSemaphorePermit>,
     pub(super) tokens: BTreeMap<At, CancellationToken>,
+    /// Calls that were cancelled before they began.
+    never_begin: BTreeSet<At>,
     /// Calls whose next turn waits for a refused answer to be durable.
     turns: BTreeMap<At, oneshot::Sender<Seq>>,
     pub(super) cancelled: Option<Actor>,
@@ -116,6 +118,7 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
             pending_rows: 0,
             permits: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            never_begin: BTreeSet::new(),
             turns: BTreeMap::new(),
             cancelled: None,
             cancel_done: Vec::new(),
@@ -231,8 +234,13 @@ impl Driver {
 
     fn cancel_what_was_asked(&mut self) {
         for at in self.walk.take_cancels() {
-            if let Some(token) = self.tokens.get(&at) {
-                token.cancel();
+            match self.tokens.get(&at) {
+                Some(token) => token.cancel(),
+                // Its record is still being written: it will not begin.
+                None if self.walk.call_mut(at).is_some_and(|call| call.under_way) => {
+                    self.never_begin.insert(at);
+                }
+                None => {}
             }
         }
     }
@@ -296,7 +304,7 @@ impl Driver {
                 let _ = go_on.send(Seq(seq));
             }
             if let Some(at) = self.walk.durable(then, Seq(seq)) {
-                if self.halted() {
+                if self.never_begin.remove(&at) || self.halted() {
                     // It is durable as started, and never began.
                     let failure = Failure::new(FailureClass::Cancelled, "before it began");
                     let end = CallEnd::Failed { failure, may_have_acted: false };
