@@ -1,0 +1,6 @@
+//! Twelve plans as their users would write them: each run with a scripted runner, killed at random and resumed, failed and
+//! retried, and drawn. One file a plan: first the plan, then who answers it, then what is expected of it.
+
+mod blog;
+mod drive;
+mod left;
