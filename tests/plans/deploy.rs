@@ -140,7 +140,10 @@ mod run {
     #[tokio::test]
     async fn killed_at_every_moment_only_what_cannot_be_undone_is_asked_about() {
         let doubts = drive(approves).doubts().await;
-        assert_eq!(doubts.into_iter().collect::<Vec<_>>(), ["verdict:approved/apply"]);
+        assert_eq!(
+            doubts.into_iter().collect::<Vec<_>>(),
+            ["verdict:approved/apply", "verdict:approved/note_in_the_log"]
+        );
     }
 
     #[tokio::test]
