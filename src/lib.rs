@@ -44,6 +44,7 @@
 pub use hermes_core as core;
 pub use hermes_executor as executor;
 pub use hermes_plan as plan;
+pub use hermes_plan::patterns;
 pub use hermes_runners as runners;
 
 #[cfg(feature = "snapshot")]

@@ -2,6 +2,8 @@
 
 #[path = "../examples/blog_post/plan.rs"]
 mod blog_post;
+#[path = "layouts/forms.rs"]
+mod forms;
 #[path = "../examples/topology/plans.rs"]
 mod plans;
 #[path = "../examples/release_notes"]

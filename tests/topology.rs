@@ -17,7 +17,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn it_draws_all_plans_or_those_asked_for_in_three_forms() {
+fn it_draws_all_plans_or_those_asked_for_in_four_forms() {
     let all = topology(&[]);
     assert!(all.status.success());
     let names = topology(&["--list"]);
@@ -28,6 +28,9 @@ fn it_draws_all_plans_or_those_asked_for_in_three_forms() {
     assert_eq!(text(&two.stdout).lines().filter(|line| line.starts_with("plan ")).count(), 2);
     assert!(text(&topology(&["--mermaid", "after"]).stdout).contains("flowchart TD"));
     assert!(text(&topology(&["--dot", "after"]).stdout).starts_with("digraph \"after\""));
+    let json = topology(&["--json", "after", "review"]);
+    let plans: Vec<_> = text(&json.stdout).lines().collect();
+    assert!(plans.len() == 2 && plans.iter().all(|plan| plan.contains("\"format\":1")), "{plans:?}");
 }
 
 #[test]

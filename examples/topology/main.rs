@@ -22,13 +22,16 @@ struct Options {
     /// The plans to draw, by name; all without any.
     names: Vec<String>,
     /// Draws them as Mermaid.
-    #[arg(long, conflicts_with = "dot")]
+    #[arg(long, conflicts_with_all = ["dot", "json"])]
     mermaid: bool,
     /// Draws them as DOT, for Graphviz.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     dot: bool,
+    /// Writes them as JSON, one plan a line.
+    #[arg(long)]
+    json: bool,
     /// Names the plans, and draws none.
-    #[arg(long, conflicts_with_all = ["names", "mermaid", "dot"])]
+    #[arg(long, conflicts_with_all = ["names", "mermaid", "dot", "json"])]
     list: bool,
 }
 
@@ -41,6 +44,8 @@ impl Options {
             plan.layout().mermaid()
         } else if self.dot {
             plan.layout().dot()
+        } else if self.json {
+            plan.layout().json().to_string()
         } else {
             format!("{}\n", plan.layout().text())
         }

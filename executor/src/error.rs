@@ -69,6 +69,14 @@ pub enum DriveError {
     /// There is no such run.
     #[error("the ledger has no run `{0}`")]
     NoSuchRun(String),
+    /// The plan has no such fan-out.
+    #[error("the plan has no fan-out `{path}`; it has {}", listed(groups))]
+    NoSuchGroup {
+        /// The path that was given.
+        path: String,
+        /// The patterns of those there are.
+        groups: Vec<String>,
+    },
     /// The run is being driven: it cannot be retried at the same time.
     #[error("run `{0}` is being driven; wait for its outcome first")]
     Live(RunId),
@@ -94,6 +102,10 @@ pub enum DriveError {
         "the run cannot move and waits for nobody; this is a fault in Hermes Workflows, please report it"
     )]
     Stuck,
+}
+
+fn listed(groups: &[String]) -> String {
+    if groups.is_empty() { "none".to_owned() } else { groups.join(", ") }
 }
 
 impl From<LedgerError> for DriveError {

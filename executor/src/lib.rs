@@ -25,7 +25,7 @@ pub use clock::{Clock, ClockHand};
 pub use error::{AnswerError, DecideError, DriveError};
 pub use executor::{
     Answering, Completed, Deciding, Executor, ExecutorOptions, ExecutorOptionsBuilder, Needs, Outcome, Run,
-    Start, run_layout,
+    RunLayout, Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};
 pub use redact::Secrets;

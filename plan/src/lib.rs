@@ -6,6 +6,7 @@ mod authoring;
 mod build;
 pub mod graph;
 pub mod layout;
+pub mod patterns;
 pub mod prelude;
 #[cfg(feature = "snapshot")]
 mod snapshot;

@@ -10,7 +10,7 @@ mod run;
 mod start;
 
 pub use handle::Executor;
-pub use layout::run_layout;
+pub use layout::{RunLayout, run_layout};
 pub use options::{ExecutorOptions, ExecutorOptionsBuilder};
 pub use people::{Answering, Deciding};
 pub use run::{Completed, Needs, Outcome, Run};

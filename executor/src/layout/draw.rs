@@ -34,7 +34,7 @@ fn count(number: usize, of: &str) -> String {
 
 /// Where the run as a whole stands. An ended run with something to decide, or decided and not yet resumed, does not stand
 /// where it ended.
-fn whole(run: &Unroll<'_>, plan: &Frame) -> String {
+pub(super) fn whole(run: &Unroll<'_>, plan: &Frame) -> String {
     let needs = run.run.summary.needs().values();
     let (asked, parked): (Vec<_>, Vec<_>) =
         needs.partition(|need| matches!(need.kind, NeedKind::Review { .. }));
@@ -96,16 +96,10 @@ impl<'a> Draw<'a> {
     fn line(&self, line: &Line) -> Drawn<'a> {
         let graph = self.run.graph;
         let node = graph.node(line.node);
-        let mut state = line.state.to_string();
+        let state = self.run.state_of(node, line);
         let inside = match &line.inside {
             Inside::Nothing => Vec::new(),
-            Inside::Fan(fan) if fan.items.len() > WIDE => {
-                state = format!("{} items: {}", fan.items.len(), Standing::counts(fan.standings()));
-                if !fan.left_out.is_empty() {
-                    state = format!("{state}; {} left out", fan.left_out.len());
-                }
-                Vec::new()
-            }
+            Inside::Fan(fan) if !self.run.shows_items(node, fan) => Vec::new(),
             Inside::Fan(fan) => self.fan(node, fan),
             Inside::Loop(rounds) => self.rounds(node, rounds),
             Inside::Arm(frame) => vec![self.body(&self.role(node, frame.body), None, frame)],

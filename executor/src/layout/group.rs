@@ -6,7 +6,7 @@ use hermes_core::{failure::FailureClass, ids::Seq};
 use hermes_plan::graph::{BodyId, FanMode, NodeId};
 
 /// One copy of a body.
-pub(super) struct Frame {
+pub(crate) struct Frame {
     pub(super) body: BodyId,
     pub(super) lines: Vec<Line>,
 }

@@ -5,29 +5,39 @@
 mod draw;
 mod group;
 mod grown;
+mod json;
 mod leftover;
+mod members;
+mod picture;
 mod standing;
 mod unroll;
 
 use crate::error::DriveError;
-use hermes_core::{fold::RunState, ids::Seq, journal::Event};
-use hermes_plan::graph::Graph;
+use hermes_core::{ids::Seq, journal::Event};
+use hermes_plan::layout::Picture;
+
+pub(crate) use group::Frame;
+pub(crate) use unroll::Unroll;
 
 /// Reads the event of one record of the run.
 pub(crate) type Read<'a> = dyn Fn(Seq) -> Result<Event, DriveError> + 'a;
 
-/// Draws a run of `graph`. `live` says whether somebody drives it: a call that began is then running.
-pub(crate) fn draw(
-    graph: &Graph,
-    state: &RunState,
-    live: bool,
-    read: &Read<'_>,
-) -> Result<String, DriveError> {
-    let run = unroll::Unroll::new(graph, state, live, read)?;
-    let mut text = draw::tree(&run, &run.plan()?).to_string();
-    for section in leftover::sections(&run)? {
+/// The text tree of a run.
+pub(crate) fn text(run: &Unroll<'_>, plan: &Frame) -> Result<String, DriveError> {
+    let mut text = draw::tree(run, plan).to_string();
+    for section in leftover::sections(run)? {
         text.push('\n');
         text.push_str(&section.to_string());
     }
     Ok(text)
+}
+
+/// The picture of a run.
+pub(crate) fn picture(run: &Unroll<'_>, plan: &Frame) -> Picture {
+    picture::paint(run, plan)
+}
+
+/// A run as JSON.
+pub(crate) fn json(run: &Unroll<'_>, plan: &Frame) -> serde_json::Value {
+    json::write(run, plan)
 }

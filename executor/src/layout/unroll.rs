@@ -22,7 +22,9 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 
 /// A run, ready to be unrolled.
-pub(super) struct Unroll<'a> {
+pub(crate) struct Unroll<'a> {
+    /// The fan-outs whose items are drawn, however many there are.
+    pub(super) expanded: &'a BTreeSet<NodeId>,
     pub(super) graph: &'a Graph,
     pub(super) run: &'a RunState,
     pub(super) lines: Lines<'a>,
@@ -39,11 +41,12 @@ pub(super) struct Unroll<'a> {
 }
 
 impl<'a> Unroll<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         graph: &'a Graph,
         run: &'a RunState,
         live: bool,
         read: &'a Read<'a>,
+        expanded: &'a BTreeSet<NodeId>,
     ) -> Result<Self, DriveError> {
         let end = match run.ended.map(read).transpose()? {
             Some(Event::Ended(ended)) => Some(ended.end),
@@ -58,11 +61,11 @@ impl<'a> Unroll<'a> {
         let number = |node: &Node| (!node.pattern.is_empty()).then(|| run.number(&node.pattern)).flatten();
         let numbers = graph.nodes().map(number).collect();
         let (lines, settled) = (Lines::new(graph), graph.settled());
-        Ok(Self { graph, run, lines, live, end, read, numbers, blamed, settled })
+        Ok(Self { expanded, graph, run, lines, live, end, read, numbers, blamed, settled })
     }
 
     /// The plan itself.
-    pub(super) fn plan(&self) -> Result<Frame, DriveError> {
+    pub(crate) fn plan(&self) -> Result<Frame, DriveError> {
         let mut plan = self.frame(BodyId::PLAN, Place::ROOT)?;
         if matches!(self.end, Some(EndKind::Completed { .. } | EndKind::Failed { .. })) {
             plan.stop(Standing::NeverBegan);
@@ -219,7 +222,7 @@ impl<'a> Unroll<'a> {
             Ok(Item { key: key.clone(), frames: vec![self.frame(*body, place)?] })
         };
         let items = children.iter().map(item).collect::<Result<_, DriveError>>()?;
-        let members = if bounds.mode.quorum().is_some() { self.members(at)? } else { None };
+        let members = if bounds.mode.quorum().is_some() { self.quorum(at)? } else { None };
         Ok(Inside::Fan(Fan::new(bounds.mode, members, items, Vec::new())))
     }
 
@@ -238,12 +241,12 @@ impl<'a> Unroll<'a> {
         let items = scope.order.iter().map(item).collect::<Result<_, DriveError>>()?;
         let chosen =
             at.map(|at| Address { place: Place { scope: number, ordinal: u32::MAX }, step: at.step });
-        let members = if bounds.mode.quorum().is_some() { self.members(chosen)? } else { None };
+        let members = if bounds.mode.quorum().is_some() { self.quorum(chosen)? } else { None };
         Ok(Some(Inside::Fan(Fan::new(bounds.mode, members, items, left_out(scope)))))
     }
 
     /// The recorded members of a quorum.
-    fn members(&self, at: Option<Address>) -> Result<Option<Vec<usize>>, DriveError> {
+    fn quorum(&self, at: Option<Address>) -> Result<Option<Vec<usize>>, DriveError> {
         let members = self.decision(at)?.map(|members| serde_json::from_str(&members));
         members.transpose().map_err(|error| DriveError::Broken(format!("the members of a quorum: {error}")))
     }

@@ -27,13 +27,16 @@ fn whole(out: &mut String, picture: &Picture) -> fmt::Result {
 fn write_item(out: &mut String, item: &Item, depth: usize) -> fmt::Result {
     let indent = "  ".repeat(depth);
     match item {
-        Item::Box { id, shape, lines } => {
+        Item::Box { id, shape, lines, state } => {
             let shape = match shape {
                 Shape::Step => "",
                 Shape::Person => ", shape=hexagon",
                 Shape::Value => ", shape=oval",
             };
-            writeln!(out, "{indent}n{} [label=\"{}\"{shape}];", id.0, label(lines))
+            let fill = state.map_or_else(String::new, |state| {
+                format!(", style=filled, fillcolor=\"{}\"", state.drawn().1)
+            });
+            writeln!(out, "{indent}n{} [label=\"{}\"{shape}{fill}];", id.0, label(lines))
         }
         Item::Group { id, lines, items } => {
             writeln!(out, "{indent}subgraph cluster_{} {{", id.0)?;

@@ -1,6 +1,6 @@
 //! `Layout`: one plan, and the forms in which it can be drawn.
 
-use super::{Drawing, dot, mermaid, painter, text};
+use super::{Drawing, json, painter, text};
 use crate::graph::Graph;
 use std::fmt;
 
@@ -33,12 +33,22 @@ impl<'a> Layout<'a> {
 
     /// A Mermaid flowchart. Groups are subgraphs, order without data is dashed.
     pub fn mermaid(&self) -> String {
-        mermaid::write(&painter::paint(self.graph))
+        painter::paint(self.graph).mermaid()
     }
 
     /// A Graphviz graph in DOT. Groups are clusters, order without data is dashed.
     pub fn dot(&self) -> String {
-        dot::write(&painter::paint(self.graph))
+        painter::paint(self.graph).dot()
+    }
+
+    /// The plan as JSON, format 1: `{"format": 1, "plan", "input", "output", "line", "steps": [..], "yields"}`.
+    ///
+    /// A step is `{"step", "path", "kind", "line", "from": [..], "after": [..], "type", "bodies": [{"role", "steps",
+    /// "yields"}]}`: its name, the pattern of its path, what it is, its line in the text tree, what its inputs and its order
+    /// come from, what drawings call its type, and the bodies of a group (absent for others). A scope is `{"scope", "steps"}`.
+    /// `role` and `yields` are null where the text tree says nothing. Fields may be added to the format.
+    pub fn json(&self) -> serde_json::Value {
+        json::write(self.graph)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     text::has_line,
     words,
 };
-use crate::graph::{Body, Graph, Node};
+use crate::graph::{Body, Graph, Node, NodeId};
 
 /// The lines of one plan.
 pub struct Lines<'a> {
@@ -42,6 +42,31 @@ impl<'a> Lines<'a> {
         };
         let head = words::head(&node.kind, Some(&sources));
         format!("{}: {head}{} -> {}", node.name, self.after(node), node.schema.label())
+    }
+
+    /// A node as JSON, without its bodies; see [`Layout::json`](super::Layout::json).
+    pub fn json(&self, node: &Node) -> serde_json::Value {
+        let from = node.inputs.iter().flat_map(|input| self.sources.labels(input.node, Place::of(node)));
+        let after = node.after.iter().flat_map(|id| self.sources.labels(*id, Place::of(node)));
+        serde_json::json!({
+            "step": node.name,
+            "path": node.pattern.to_string(),
+            "kind": node.kind.word(),
+            "line": self.node(node),
+            "from": from.collect::<Vec<_>>(),
+            "after": after.collect::<Vec<_>>(),
+            "type": node.schema.label(),
+        })
+    }
+
+    /// What a node is, without its sources: `agent`, `parallel each by key, limit 4, fail fast`.
+    pub fn head(&self, node: &Node) -> String {
+        words::head(&node.kind, None)
+    }
+
+    /// The nodes that the output of `id` is made from, derived ones seen through.
+    pub fn sources(&self, id: NodeId) -> Vec<NodeId> {
+        self.sources.of(id).into_iter().map(|source| source.node).collect()
     }
 
     fn after(&self, node: &Node) -> String {

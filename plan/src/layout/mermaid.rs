@@ -1,7 +1,7 @@
 //! Writes a picture as a Mermaid flowchart. Every character that means something to Mermaid, or to the Markdown it
 //! reads labels as, is written as `#code;`.
 
-use super::picture::{Arrow, End, Item, Picture, Shape};
+use super::picture::{Arrow, End, Item, Picture, Shape, State};
 use std::fmt::{self, Write};
 
 #[cfg(test)]
@@ -22,19 +22,24 @@ fn whole(out: &mut String, picture: &Picture) -> fmt::Result {
     writeln!(out, "---")?;
     writeln!(out, "flowchart TD")?;
     picture.items.iter().try_for_each(|item| write_item(out, item, 1))?;
+    for state in State::ALL.into_iter().filter(|state| picture.items.iter().any(|item| item.has(*state))) {
+        let (name, colour) = state.drawn();
+        writeln!(out, "  classDef {name} fill:{colour}")?;
+    }
     picture.arrows.iter().try_for_each(|arrow| write_arrow(out, arrow))
 }
 
 fn write_item(out: &mut String, item: &Item, depth: usize) -> fmt::Result {
     let indent = "  ".repeat(depth);
     match item {
-        Item::Box { id, shape, lines } => {
+        Item::Box { id, shape, lines, state } => {
             let (open, close) = match shape {
                 Shape::Step => ("[", "]"),
                 Shape::Person => ("{{", "}}"),
                 Shape::Value => ("([", "])"),
             };
-            writeln!(out, "{indent}n{}{open}\"{}\"{close}", id.0, label(lines))
+            let class = state.map_or_else(String::new, |state| format!(":::{}", state.drawn().0));
+            writeln!(out, "{indent}n{}{open}\"{}\"{close}{class}", id.0, label(lines))
         }
         Item::Group { id, lines, items } => {
             writeln!(out, "{indent}subgraph g{}[\"{}\"]", id.0, label(lines))?;

@@ -33,7 +33,7 @@ pub(super) fn paint(graph: &Graph) -> Picture {
 }
 
 fn value_box(id: BoxId, lines: Vec<String>) -> Item {
-    Item::Box { id, shape: Shape::Value, lines }
+    Item::Box { id, shape: Shape::Value, lines, state: None }
 }
 
 fn is_seen_through(node: &Node) -> bool {
@@ -113,7 +113,12 @@ impl<'a> Boxes<'a> {
                 kind => {
                     let person = matches!(kind, Kind::Ask(_) | Kind::Review(_));
                     let shape = if person { Shape::Person } else { Shape::Step };
-                    Item::Box { id, shape, lines: vec![node.name.clone(), format!("{head} -> {label}")] }
+                    Item::Box {
+                        id,
+                        shape,
+                        lines: vec![node.name.clone(), format!("{head} -> {label}")],
+                        state: None,
+                    }
                 }
             };
         }
@@ -125,7 +130,7 @@ impl<'a> Boxes<'a> {
             let mut lines = vec!["review".to_owned()];
             // What a person decides on goes two ways; the output comes from there.
             lines.extend((!decides).then(|| format!("-> {label}")));
-            Item::Box { id, shape: Shape::Person, lines }
+            Item::Box { id, shape: Shape::Person, lines, state: None }
         }));
         self.people.extend(asks.map(|person| (node.id, person)));
         for body in bodies.into_iter().map(|body| self.graph.body(body)) {

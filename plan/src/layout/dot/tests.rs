@@ -55,7 +55,7 @@ proptest! {
     #[test]
     fn every_text_stays_in_its_line(name in texts(), label in texts(), verb in texts()) {
         let lines = vec![name.clone(), label];
-        let inner = vec![Item::Box { id: BoxId(1), shape: Shape::Step, lines: lines.clone() }];
+        let inner = vec![Item::Box { id: BoxId(1), shape: Shape::Step, lines: lines.clone(), state: None }];
         let items = vec![Item::Group { id: GroupId(1), lines, items: inner }];
         let to = End::Group(GroupId(1), BoxId(1));
         let arrows = vec![Arrow { from: BoxId(1), to, label: format!("v{verb}"), dashed: true }];
