@@ -13,11 +13,12 @@ const TIMES: usize = 3;
 fn main() {
     let folder = tempfile::tempdir().unwrap();
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let place = home.display();
     fs::create_dir(folder.path().join("src")).unwrap();
     fs::copy(home.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     let manifest = format!(
         "[package]\nname = \"cost\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
-         hermes-workflows = {{ path = {home:?} }}\nschemars = \"1.2\"\nserde = {{ version = \"1\", features = [\"derive\"] }}\n"
+         hermes-workflows = {{ path = \"{place}\" }}\nschemars = \"1.2\"\nserde = {{ version = \"1\", features = [\"derive\"] }}\n"
     );
     fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     let target = home.join("target/check_cost");

@@ -188,13 +188,13 @@ async fn the_ledger_of_a_hunt_grows_with_its_rounds_and_not_with_their_square() 
 async fn a_reduction_keeps_the_order_and_merges_in_a_tree() {
     let plan = Plan::new("digest", plans::digest).unwrap();
     let merging = || {
-        agents(|name, inputs| match name {
-            "summarize" => inputs[0].clone(),
-            _ => {
-                let parts: Vec<_> =
-                    inputs[0].as_array().unwrap().iter().map(|part| part.as_str().unwrap()).collect();
-                json!(format!("({})", parts.join(" ")))
+        agents(|name, inputs| {
+            if name == "summarize" {
+                return inputs[0].clone();
             }
+            let parts: Vec<_> =
+                inputs[0].as_array().unwrap().iter().map(|part| part.as_str().unwrap()).collect();
+            json!(format!("({})", parts.join(" ")))
         })
     };
     assert_eq!(yields(&plan, Vec::new(), merging()).await, (None, 0));

@@ -36,7 +36,7 @@ async fn all() -> Result<(), Box<dyn Error>> {
 async fn show<I: Data, O: Data + Debug>(plan: Plan<I, O>, input: I) -> Result<(), Box<dyn Error>> {
     println!("{}", plan.layout());
     let runner =
-        FnRunner::sync(|call| answer(&call).map_err(|why| RunnerError::new(RunnerErrorKind::Failed, why)));
+        FnRunner::sync(|call| answer(call).map_err(|why| RunnerError::new(RunnerErrorKind::Failed, why)));
     let executor = Executor::builder().ledger(Ledger::in_memory()?).runner(runner).build();
     match executor.start(&plan, input).id(plan.name()).await?.outcome().await? {
         Outcome::Completed(done) => println!("=> {:?} in {} calls\n", done.value, done.counts.calls),

@@ -8,7 +8,7 @@
 
 mod plans;
 
-use clap::Parser;
+use clap::{Args, Parser};
 use hermes_workflows::prelude::*;
 use std::{
     io::{self, ErrorKind, Write},
@@ -21,18 +21,26 @@ use std::{
 struct Options {
     /// The plans to draw, by name; all without any.
     names: Vec<String>,
+    #[command(flatten)]
+    form: Form,
+    /// Names the plans, and draws none.
+    #[arg(long, conflicts_with_all = ["names", "mermaid", "dot", "json"])]
+    list: bool,
+}
+
+/// How they are drawn; as text without any of these.
+#[derive(Args)]
+#[group(multiple = false)]
+struct Form {
     /// Draws them as Mermaid.
-    #[arg(long, conflicts_with_all = ["dot", "json"])]
+    #[arg(long)]
     mermaid: bool,
     /// Draws them as DOT, for Graphviz.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     dot: bool,
     /// Writes them as JSON, one plan a line.
     #[arg(long)]
     json: bool,
-    /// Names the plans, and draws none.
-    #[arg(long, conflicts_with_all = ["names", "mermaid", "dot", "json"])]
-    list: bool,
 }
 
 impl Options {
@@ -40,11 +48,11 @@ impl Options {
     fn show(&self, plan: &AnyPlan) -> String {
         if self.list {
             plan.name().to_owned()
-        } else if self.mermaid {
+        } else if self.form.mermaid {
             plan.layout().mermaid()
-        } else if self.dot {
+        } else if self.form.dot {
             plan.layout().dot()
-        } else if self.json {
+        } else if self.form.json {
             plan.layout().json().to_string()
         } else {
             format!("{}\n", plan.layout().text())

@@ -198,9 +198,9 @@ fn attributes(mut text: &str) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     while !text.is_empty() {
         let (key, rest) = text.split_once('=').ok_or("an option without a value")?;
-        let end = if rest.starts_with('"') {
+        let end = if let Some(inner) = rest.strip_prefix('"') {
             let mut escaped = false;
-            let close = rest[1..].char_indices().find(|(_, c)| {
+            let close = inner.char_indices().find(|(_, c)| {
                 let closes = *c == '"' && !escaped;
                 escaped = *c == '\\' && !escaped;
                 closes

@@ -1,4 +1,4 @@
-//! 1. The blog: research, an angle that a person chooses, an outline that a person reviews, sections drafted side by side and
+//! Plan 1: The blog: research, an angle that a person chooses, an outline that a person reviews, sections drafted side by side and
 //! polished in stages.
 
 use hermes_workflows::prelude::*;

@@ -1,4 +1,4 @@
-//! 10. A plan built from a configuration file: a plain loop over what was parsed builds the steps, and what the file leaves
+//! Plan 10: A plan built from a configuration file: a plain loop over what was parsed builds the steps, and what the file leaves
 //! out is not in the plan.
 
 use hermes_workflows::prelude::*;

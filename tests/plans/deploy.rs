@@ -1,4 +1,4 @@
-//! 11. A person approves before anything is done that cannot be undone. Rejection is a value: the plan goes on with it.
+//! Plan 11: A person approves before anything is done that cannot be undone. Rejection is a value: the plan goes on with it.
 
 use hermes_workflows::prelude::*;
 

@@ -1,4 +1,4 @@
-//! 8. 500 documents: each is summarised, those that cannot be are failures as values, and the report tells both.
+//! Plan 8: 500 documents: each is summarised, those that cannot be are failures as values, and the report tells both.
 
 use hermes_workflows::prelude::*;
 
@@ -68,7 +68,8 @@ mod run {
     /// Every fiftieth is empty.
     fn documents() -> Vec<Document> {
         let document = |number: usize| {
-            let text = if number % 50 == 0 { "  ".to_owned() } else { "word ".repeat(number % 9 + 1) };
+            let text =
+                if number.is_multiple_of(50) { "  ".to_owned() } else { "word ".repeat(number % 9 + 1) };
             Document { name: format!("d{number}"), text }
         };
         (0..500).map(document).collect()

@@ -69,7 +69,7 @@ impl<I: Data, O: Data + Debug> Drive<I, O> {
         let laid_out = disk.syncs();
         let script = (self.script)();
         let mut process = self.process(ledger, script.clone());
-        let (value, counts) = match process.to_the_end(process.start().await).await {
+        let (value, counts) = match process.drive_on(process.start().await).await {
             Ok(done) => done,
             Err(failure) => panic!("{failure}"),
         };
@@ -112,17 +112,17 @@ impl<I: Data, O: Data + Debug> Drive<I, O> {
         let laid_out = disk.syncs();
         let script = failing(&(self.script)(), path);
         let mut process = self.process(ledger.clone(), script.clone());
-        let failure = process.to_the_end(process.start().await).await.expect_err("the call fails");
+        let failure = process.drive_on(process.start().await).await.expect_err("the call fails");
         assert_eq!((failure.path.as_str(), failure.class), (path, FailureClass::RunnerError), "{failure}");
         // Resumed, the failure stands and costs nothing.
         let called = script.calls().len();
         let run = process.executor.resume(&self.plan, RUN).await.unwrap();
-        assert_eq!(process.to_the_end(run).await.expect_err("the failure is reused"), failure);
+        assert_eq!(process.drive_on(run).await.expect_err("the failure is reused"), failure);
         assert_eq!(script.calls().len(), called);
 
         let before = Left::of(&ledger);
         let run = process.executor.retry(&self.plan, RUN).await.unwrap();
-        let (value, _) = process.to_the_end(run).await.unwrap();
+        let (value, _) = process.drive_on(run).await.unwrap();
         assert_same(&value, &expected, "retried");
         before.stands(&script.calls()[called..], &[], &ledger);
         drop((process, ledger));
@@ -148,7 +148,7 @@ impl<I: Data, O: Data + Debug> Drive<I, O> {
         let mut process = self.process(ledger.clone(), script.clone());
         let mut run = process.start().await;
         let value = loop {
-            match process.to_the_end(run).await {
+            match process.drive_on(run).await {
                 Ok((value, _)) => break value,
                 Err(failure) if failure.class == FailureClass::RunnerError => {
                     run = process.executor.retry(&self.plan, RUN).await.unwrap();
@@ -192,7 +192,7 @@ impl<I: Data, O: Data + Debug> Process<'_, I, O> {
     }
 
     /// Answers what is asked, and lets calls in doubt be made again, until the run has ended.
-    async fn to_the_end(&mut self, mut run: Run<O>) -> Result<(O, Counts), Failure> {
+    async fn drive_on(&mut self, mut run: Run<O>) -> Result<(O, Counts), Failure> {
         loop {
             let needs = match run.outcome().await.unwrap() {
                 Outcome::Completed(done) => return Ok((done.value, done.counts)),

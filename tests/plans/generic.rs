@@ -1,4 +1,4 @@
-//! 9. A plan over any `T: Data`: something is judged and improved until it is good enough, whatever it is, and a person may
+//! Plan 9: A plan over any `T: Data`: something is judged and improved until it is good enough, whatever it is, and a person may
 //! take it as it is.
 
 use hermes_workflows::prelude::*;

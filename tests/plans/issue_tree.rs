@@ -1,4 +1,4 @@
-//! 12. An issue tree: what depends on what is known only once an agent has cut the goal into issues. Each is worked on when
+//! Plan 12: An issue tree: what depends on what is known only once an agent has cut the goal into issues. Each is worked on when
 //! those it needs are done, and what needs a failed one is told why it was not begun.
 
 use hermes_workflows::prelude::*;

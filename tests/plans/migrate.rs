@@ -1,4 +1,4 @@
-//! 2. A migration: every file is rewritten, a local check says what is still wrong, an agent mends it up to three times, and a
+//! Plan 2: A migration: every file is rewritten, a local check says what is still wrong, an agent mends it up to three times, and a
 //! person reviews what comes of it.
 
 use hermes_workflows::prelude::*;

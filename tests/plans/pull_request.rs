@@ -1,4 +1,4 @@
-//! 3. A pull request under several lenses at once: what they find is put together by content, and each finding counts only if
+//! Plan 3: A pull request under several lenses at once: what they find is put together by content, and each finding counts only if
 //! fewer than two of three refuters can refute it.
 
 use hermes_workflows::prelude::*;

@@ -1,4 +1,4 @@
-//! 5. Research whose depth depends on the questions: each is split for as long as an agent thinks it should be, its parts are
+//! Plan 5: Research whose depth depends on the questions: each is split for as long as an agent thinks it should be, its parts are
 //! answered side by side, and answers are put together on the way back up.
 
 use hermes_workflows::prelude::*;

@@ -1,4 +1,4 @@
-//! 4. Ticket triage: a classifier's answer is a typed value, each kind goes its own way, and what is dangerous is escalated to
+//! Plan 4: Ticket triage: a classifier's answer is a typed value, each kind goes its own way, and what is dangerous is escalated to
 //! a person who has an hour.
 
 use hermes_workflows::prelude::*;

@@ -1,4 +1,4 @@
-//! 6. A tournament: as many drafts as there are briefs, then rounds of matches between neighbours until one is left.
+//! Plan 6: A tournament: as many drafts as there are briefs, then rounds of matches between neighbours until one is left.
 
 use hermes_workflows::prelude::*;
 

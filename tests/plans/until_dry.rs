@@ -1,4 +1,4 @@
-//! 7. Looking for as long as something new is found: several seekers at once, each told what is known; it ends after a round
+//! Plan 7: Looking for as long as something new is found: several seekers at once, each told what is known; it ends after a round
 //! that found nothing new.
 
 use hermes_workflows::prelude::*;

@@ -196,14 +196,14 @@ fn more(names: Step<Vec<String>>, told: Step<Vec<bool>>) -> Step<Vec<String>> {
             agent("look_back").input("walked", walked).input("name", name).prompt("Look back.").text()
         })
         .streaming()
-        .limit(&Limit::shared("walkers", 1))
+        .limit(Limit::shared("walkers", 1))
         .keyed()
         .all();
     let needing = parallel_dag("needing", ahead, |one, needed: Step<Vec<Keyed<String>>>| {
         agent("build_on").input("one", one).input("needed", needed).prompt("Build on it.").text()
     })
     .needs(|one| (one.key == "1").then_some("0"))
-    .limit(&Limit::shared("walkers", 1))
+    .limit(Limit::shared("walkers", 1))
     .all();
     let enough = parallel("enough", ["one", "other"], |which| {
         let asked = value(which.to_owned());

@@ -31,11 +31,11 @@ pub fn judge<T: Data>(
     candidates: Step<Vec<T>>,
     score: impl FnOnce(Step<T>) -> Step<f64>,
 ) -> Step<Vec<Scored<T>>> {
-    let scores = parallel_each(name, candidates, score).all();
-    candidates.zip(scores).map(|pairs| {
-        let scored = |(candidate, score): &(T, f64)| Scored { candidate: candidate.clone(), score: *score };
-        let mut scored: Vec<_> = pairs.iter().map(scored).collect();
-        scored.sort_by(|a, b| b.score.total_cmp(&a.score));
-        scored
+    let given = parallel_each(name, candidates, score).all();
+    candidates.zip(given).map(|pairs| {
+        let judged = |(candidate, score): &(T, f64)| Scored { candidate: candidate.clone(), score: *score };
+        let mut all: Vec<_> = pairs.iter().map(judged).collect();
+        all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        all
     })
 }

@@ -44,11 +44,9 @@ pub fn loop_until_dry<T: Data, K: Ord>(
             found.iter().filter(|item| keys.insert(key(item))).cloned().collect::<Vec<_>>()
         });
         branch("fresh", fresh)
-            .when(
-                "none",
-                |fresh| fresh.is_empty(),
-                |_| seen.map(|items| Found { items: items.clone(), dry: true }).done(),
-            )
+            .when("none", Vec::is_empty, |_| {
+                seen.map(|items| Found { items: items.clone(), dry: true }).done()
+            })
             .otherwise(|fresh| join([seen, fresh]).flatten().again())
     })
     .or_else(|items| items.map(|items| Found { items: items.clone(), dry: false }))
