@@ -263,3 +263,30 @@ async fn what_is_made_from_the_inputs_so_far_is_not_disturbed_by_more_of_them() 
     let drawn = run_layout(&executor, &plan, &run_id()).unwrap();
     assert!(drawn.contains("-> string “About tides” · done"), "{drawn}");
 }
+
+#[tokio::test]
+async fn files_are_handed_on_by_path_and_compared_by_content() {
+    let plan = || {
+        Plan::new("files", |topic: Step<String>| {
+            agent("read").input("topic", topic).files(["notes.md", "none.md"]).prompt("Read them.").text()
+        })
+        .unwrap()
+    };
+    let (store, base) = (Store::new(), tempfile::tempdir().unwrap());
+    let over = |runner: FnRunner| {
+        Executor::builder().ledger(store.open()).runner(runner).base_dir(base.path()).build()
+    };
+    std::fs::write(base.path().join("notes.md"), "tides").unwrap();
+    let runner = FnRunner::sync(|call| {
+        let read = call.files.iter().map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        Ok(AgentReply::text(read.collect::<Vec<_>>().join("|")))
+    });
+    let (value, _) = start(&over(runner), &plan(), "t".to_owned()).await.completed();
+    assert_eq!(value, "tides|");
+    resume(&over(refuses()), &plan()).await.completed();
+    std::fs::write(base.path().join("notes.md"), "moons").unwrap();
+    let needs = resume(&over(refuses()), &plan()).await.parked();
+    assert_eq!(changed_fields(&needs), ["read: file `notes.md`"]);
+    let mistakes = Plan::new("outside", |_: Step<()>| agent("read").files(["../x"]).prompt("Go.").text());
+    assert_eq!(mistakes.unwrap_err().iter().next().unwrap().kind, PlanErrorKind::InvalidPath);
+}

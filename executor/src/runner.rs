@@ -9,6 +9,7 @@ use hermes_core::{
 };
 use std::{
     fmt,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -60,6 +61,8 @@ pub struct AgentCall {
     pub tools: Vec<String>,
     /// Skills it is given, by name.
     pub skills: Vec<String>,
+    /// Files it is given: paths from the root. One may not be there.
+    pub files: Vec<PathBuf>,
     /// The model asked for.
     pub model: Option<String>,
     /// The variant asked for.

@@ -68,6 +68,7 @@ impl Driver {
             expect: if options.text { Expect::Text } else { Expect::Json(node.schema.clone()) },
             tools: options.tools.clone(),
             skills: options.skills.clone(),
+            files: options.files.iter().map(|file| self.services.base_dir.join(file)).collect(),
             model: state.model.take(),
             variant: options.variant.clone(),
             isolation: options.isolation,

@@ -76,7 +76,7 @@ impl Walk {
             inputs,
             directory: command.directory.clone(),
             environment: variables(command, &secrets),
-            files: self.declared_files(command)?,
+            files: self.declared_files(&command.directory, &command.files)?,
             tree: None,
             output: match command.output {
                 CommandEnd::Output => CommandForm::Output,
@@ -96,15 +96,16 @@ impl Walk {
         }))
     }
 
-    fn declared_files(&self, command: &Command) -> Result<Vec<FileInput>, Failure> {
+    /// Files that a step declares to read, by their contents.
+    pub(super) fn declared_files(&self, directory: &str, files: &[String]) -> Result<Vec<FileInput>, Failure> {
         let file = |path: &String| {
-            let content = self.lookup.file(&command.directory, path).map_err(|why| {
+            let content = self.lookup.file(directory, path).map_err(|why| {
                 let message = format!("its file `{path}` cannot be read: {why}");
                 Failure::new(FailureClass::NotBegun, message)
             })?;
             Ok(FileInput { path: path.clone(), content })
         };
-        command.files.iter().map(file).collect()
+        files.iter().map(file).collect()
     }
 }
 

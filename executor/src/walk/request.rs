@@ -67,7 +67,7 @@ impl Walk {
                     },
                     tools: agent.tools.clone(),
                     skills: agent.skills.clone(),
-                    files: Vec::new(),
+                    files: self.declared_files("", &agent.files)?,
                     model: wording::model(agent, values)?,
                     variant: agent.variant.clone(),
                     isolation: agent.isolation,

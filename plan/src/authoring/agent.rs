@@ -51,6 +51,7 @@ pub(super) struct Options {
     pub(super) title: Option<Text>,
     pub(super) tools: Vec<String>,
     pub(super) skills: Vec<String>,
+    pub(super) files: Vec<String>,
     pub(super) model: Option<Text>,
     pub(super) variant: Option<String>,
     pub(super) isolation: Isolation,
@@ -132,6 +133,18 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         self.options
             .skills
             .extend(skills.into_iter().map(|skill| self.leaf.begun.option("a skill", skill, at)));
+        self
+    }
+
+    /// Files that it is given, relative to the executor's base directory: the runner gets their paths, and their contents are
+    /// compared, so that a changed file is noticed like a changed input. They are read when the call is made; one that is
+    /// not there is a value too. A list of files that is only known at run time comes from [`files`](crate::files).
+    #[track_caller]
+    pub fn files<N: Into<String>>(mut self, files: impl IntoIterator<Item = N>) -> Self {
+        let at = Location::caller();
+        self.options
+            .files
+            .extend(files.into_iter().map(|file| self.leaf.begun.relative("a file", file.into(), at)));
         self
     }
 
@@ -245,7 +258,7 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         P: HasPrompt,
     {
         let Self { leaf, options, prompt, .. } = self;
-        let Options { title, tools, skills, model, variant, isolation, runner, repair } = options;
+        let Options { title, tools, skills, files, model, variant, isolation, runner, repair } = options;
         let default = if isolation == Isolation::None { Effect::Unsafe } else { Effect::Idempotent };
         let (prompt, checks) = prompt.into_parts();
         let agent = Agent {
@@ -256,6 +269,7 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
             title,
             tools,
             skills,
+            files,
             model,
             variant,
             isolation,

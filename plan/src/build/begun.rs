@@ -130,7 +130,7 @@ impl Begun {
         let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if path.is_empty() || path.contains('\0') || !Path::new(&path).components().all(inside) {
             let message = format!(
-                "{what} of `{}` is `{}`, which is not a path below the directory the command works in",
+                "{what} of `{}` is `{}`, which is not a path below the directory it is relative to",
                 self.name,
                 path.escape_debug()
             );

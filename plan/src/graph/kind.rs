@@ -235,6 +235,8 @@ pub struct Agent {
     pub tools: Vec<String>,
     /// Skills, by name.
     pub skills: Vec<String>,
+    /// Files it is given, relative to the executor's directory.
+    pub files: Vec<String>,
     /// The model asked for.
     pub model: Option<Text>,
     /// The variant asked for.

@@ -3,7 +3,7 @@
 use hermes_executor::{AgentCall, Expect, Turn};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The version of the protocol that this runner speaks.
 pub(super) const PROTOCOL: u32 = 1;
@@ -18,6 +18,8 @@ struct Request<'a> {
     expect: Form<'a>,
     tools: &'a [String],
     skills: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [PathBuf],
     model: Option<&'a str>,
     variant: Option<&'a str>,
     idempotency_key: String,
@@ -85,6 +87,7 @@ pub(super) fn encode(call: &AgentCall, workspace: &Path) -> Result<Vec<u8>, Stri
         },
         tools: &call.tools,
         skills: &call.skills,
+        files: &call.files,
         model: call.model.as_deref(),
         variant: call.variant.as_deref(),
         idempotency_key: call.idempotency_key.to_string(),

@@ -149,6 +149,7 @@ impl Sketch {
             check: nothing(),
             tools: Vec::new(),
             skills: Vec::new(),
+            files: Vec::new(),
             checks: Vec::new(),
             repair: 0,
             title: None,
