@@ -139,7 +139,7 @@ impl<'ast> Visit<'ast> for Nose {
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         if let UseTree::Path(path) = &item.tree
             && path.ident == "hermes_workflows"
-            && !matches!(&*path.tree, UseTree::Path(inner) if inner.ident == "prelude")
+            && !matches!(&*path.tree, UseTree::Path(inner) if inner.ident == "prelude" || inner.ident == "patterns")
         {
             self.smell(item, "more than the prelude");
         }
@@ -204,6 +204,6 @@ fn the_nose_works() {
     ] {
         assert_eq!(smells(source), [smell], "{source}");
     }
-    let clean = "use hermes_workflows::prelude::*;\nuse a::b as c;\nfn f(x: Step<T>) { x.get(|x| &x.y); list[0]; OnExpiry::Value(x); }";
+    let clean = "use hermes_workflows::patterns::goal;\nuse hermes_workflows::prelude::*;\nuse a::b as c;\nfn f(x: Step<T>) { x.get(|x| &x.y); list[0]; OnExpiry::Value(x); }";
     assert_eq!(smells(clean), [""; 0]);
 }

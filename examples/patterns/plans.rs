@@ -1,12 +1,10 @@
 //! One plan a pattern, each a few lines.
 
-use hermes_workflows::{
-    patterns::{
-        Found, Goal, Scored, Verdict, Verified, Winner, goal, judge, loop_until_dry, map_reduce, tournament,
-        verify,
-    },
-    prelude::*,
+use hermes_workflows::patterns::{
+    Found, Goal, Scored, Verdict, Verified, Winner, goal, judge, loop_until_dry, map_reduce, tournament,
+    verify,
 };
+use hermes_workflows::prelude::*;
 use std::num::NonZeroU8;
 
 /// Tries until the text is short enough.

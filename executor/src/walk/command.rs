@@ -97,7 +97,11 @@ impl Walk {
     }
 
     /// Files that a step declares to read, by their contents.
-    pub(super) fn declared_files(&self, directory: &str, files: &[String]) -> Result<Vec<FileInput>, Failure> {
+    pub(super) fn declared_files(
+        &self,
+        directory: &str,
+        files: &[String],
+    ) -> Result<Vec<FileInput>, Failure> {
         let file = |path: &String| {
             let content = self.lookup.file(directory, path).map_err(|why| {
                 let message = format!("its file `{path}` cannot be read: {why}");

@@ -176,7 +176,10 @@ impl Walk {
     /// An item whose last step has an outcome gives its place back before that outcome is durable.
     pub(super) fn free_place_early(&mut self, at: At) {
         let frame = self.frame(at.frame);
-        if frame.unsettled == 1 && frame.hold == Hold::Held && !self.runs_ahead(at.frame) {
+        // Of a quorum it may be the last that is needed: then no other is to begin.
+        let decides =
+            frame.parent.and_then(|(group, _)| self.fan(group)).is_some_and(|fan| fan.quorum.is_some());
+        if frame.unsettled == 1 && frame.hold == Hold::Held && !decides && !self.runs_ahead(at.frame) {
             self.give_back(at.frame);
         }
     }

@@ -120,6 +120,9 @@ impl Walk {
                 members.truncate(quorum.enough as usize);
                 members.sort_unstable();
                 quorum.members = Members::Deciding(members);
+                // Nothing new starts in it from here on; what runs is let run until that is durable.
+                fan.tripped = true;
+                self.failed = true;
                 self.decide_members(at);
             }
             Members::Open if count - quorum.failed < quorum.enough => {

@@ -1,6 +1,7 @@
 //! `verify`: independent refuters of one claim, and the majority.
 
 use crate::prelude::*;
+use std::fmt::Display;
 
 /// What one refuter says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +26,8 @@ pub struct Verified<T> {
 }
 
 /// Gives one claim to several refuters, who do not see one another. The claim stands if more than half of them do not
-/// refute it. A refuter that fails fails the whole: no majority is made of those that are left.
+/// refute it; without any refuter it does not. A refuter that fails fails the whole: no majority is made of those that are
+/// left.
 ///
 /// ```
 /// use hermes_plan::{patterns::{Verified, verify}, prelude::*};
@@ -39,11 +41,11 @@ pub struct Verified<T> {
 /// # Ok::<(), PlanErrors>(())
 /// ```
 #[track_caller]
-pub fn verify<T: Data>(
+pub fn verify<T: Data, R: Display>(
     name: impl Into<String>,
     claim: Step<T>,
-    refuters: impl IntoIterator<Item = &'static str>,
-    mut refute: impl FnMut(Step<T>, &'static str) -> Step<Verdict>,
+    refuters: impl IntoIterator<Item = R>,
+    mut refute: impl FnMut(Step<T>, R) -> Step<Verdict>,
 ) -> Step<Verified<T>> {
     let verdicts = parallel(name, refuters, |refuter| refute(claim, refuter)).all();
     join((claim, verdicts)).map(|(claim, verdicts)| {
