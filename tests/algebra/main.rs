@@ -120,8 +120,13 @@ fn run(shape: &Shape, input: i64, seed: u64, crash: usize) {
     });
 }
 
+/// How many plans are tried: 64, or what `ALGEBRA_CASES` says.
+fn cases() -> u32 {
+    std::env::var("ALGEBRA_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
+}
+
 proptest! {
-    #![proptest_config(Config { cases: 64, failure_persistence: None, max_shrink_iters: 400, ..Config::default() })]
+    #![proptest_config(Config { cases: cases(), failure_persistence: None, max_shrink_iters: 400, ..Config::default() })]
 
     #[test]
     fn random_plans_do_what_the_reference_says(
