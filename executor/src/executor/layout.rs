@@ -3,7 +3,7 @@
 use super::handle::Executor;
 use crate::{drive::same_plan, error::DriveError, layout};
 use hermes_core::ids::{RunId, Seq};
-use hermes_plan::Plan;
+use hermes_plan::{Plan, graph::Graph};
 
 /// Draws a run: the drawing of its plan, unrolled, each line with its state. Nothing in it depends on when or where the run
 /// ran: no times, no ids, no costs.
@@ -30,8 +30,12 @@ use hermes_plan::Plan;
 /// # Errors
 /// When the ledger has no such run, it was begun with another plan, or its journal cannot be read.
 pub fn run_layout<I, O>(executor: &Executor, plan: &Plan<I, O>, run: &RunId) -> Result<String, DriveError> {
+    graph_layout(executor, plan.graph(), run)
+}
+
+/// The same without the plan's types.
+pub(crate) fn graph_layout(executor: &Executor, graph: &Graph, run: &RunId) -> Result<String, DriveError> {
     let ledger = executor.ledger();
-    let graph = plan.graph();
     let Some(number) = ledger.find(run)? else { return Err(DriveError::NoSuchRun(run.to_string())) };
     // Asked before the state is read: what ends in between is then seen as ended.
     let live = executor.shared.is_live(run);

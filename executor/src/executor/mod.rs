@@ -10,6 +10,7 @@ mod run;
 mod start;
 
 pub use handle::Executor;
+pub(crate) use layout::graph_layout;
 pub use layout::run_layout;
 pub use options::{ExecutorOptions, ExecutorOptionsBuilder};
 pub use people::{Answering, Deciding};
