@@ -12,9 +12,11 @@ pub mod ledger;
 pub mod process;
 mod program;
 mod redact;
+mod rehearse;
 mod runner;
 mod services;
 mod snapshot;
+mod stand_in;
 mod sweep;
 mod templates;
 mod walk;
@@ -29,6 +31,7 @@ pub use executor::{
 };
 pub use ledger::{Ledger, LedgerError};
 pub use redact::Secrets;
+pub use rehearse::{Ending, NotCovered, Rehearsal, Rehearse, RehearsedRun, Rehearsing, Uncovered};
 pub use runner::{
     AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, IDEMPOTENCY_VARIABLE,
     Runner, RunnerError, RunnerErrorKind, RunnerIdentity, Turn,

@@ -5,6 +5,7 @@ use crate::{
     error::DriveError,
     ledger::{Append, Ledger, LedgerError},
     runner::Runner,
+    stand_in::StandIn,
     templates::TemplateFiles,
     watch::{RunEvent, Watch},
 };
@@ -35,6 +36,8 @@ pub(crate) struct Services {
     pub(crate) templates: TemplateFiles,
     /// Where relative paths of plans begin.
     pub(crate) base_dir: Arc<Path>,
+    /// Ends calls in the place of what they would start; only a rehearsal has it.
+    pub(crate) stand_in: Option<Arc<dyn StandIn>>,
     /// Random, for the cookies of calls.
     pub(crate) nonce: u64,
     events: broadcast::Sender<RunEvent>,
@@ -51,6 +54,7 @@ pub(crate) struct Setup {
     pub(crate) crash_limit: Option<u32>,
     pub(crate) templates: TemplateFiles,
     pub(crate) base_dir: Arc<Path>,
+    pub(crate) stand_in: Option<Arc<dyn StandIn>>,
 }
 
 impl Services {
@@ -60,7 +64,7 @@ impl Services {
         runners: BTreeMap<String, Arc<dyn Runner>>,
         setup: Setup,
     ) -> Self {
-        let Setup { concurrency, clock, crash_limit, templates, base_dir } = setup;
+        let Setup { concurrency, clock, crash_limit, templates, base_dir, stand_in } = setup;
         Self {
             ledger,
             default_runner,
@@ -70,6 +74,7 @@ impl Services {
             crash_limit,
             templates,
             base_dir,
+            stand_in,
             nonce: RandomState::new().hash_one(std::process::id()),
             events: broadcast::channel(WATCH_BUFFER).0,
             compared: AtomicU64::new(0),
@@ -147,7 +152,9 @@ impl Services {
 
     /// What a plan needs of the executor must be there, before anything is written or spent.
     pub(crate) fn can_run(&self, graph: &Graph) -> Result<(), DriveError> {
-        self.has_runners(graph)?;
+        if self.stand_in.is_none() {
+            self.has_runners(graph)?;
+        }
         self.templates.of(graph, &|_| None)?;
         Ok(())
     }

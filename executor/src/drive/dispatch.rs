@@ -28,6 +28,9 @@ impl Driver {
     pub(super) fn begin(&mut self, at: At) {
         let program = self.walk.program_of(at.node);
         let node = program.graph.node(at.node);
+        if self.stood_in(at, node) {
+            return;
+        }
         match &node.kind {
             Kind::Agent(agent) => self.begin_agent(at, node, agent),
             Kind::Step(step) => self.begin_step(at, step),
@@ -35,6 +38,15 @@ impl Driver {
             Kind::Files(files) => self.begin_files(at, node, files),
             _ => {}
         }
+    }
+
+    /// Whether a stand-in has taken the call over: then nothing is started for it.
+    fn stood_in(&mut self, at: At, node: &Node) -> bool {
+        let Some(stand_in) = &self.services.stand_in else { return false };
+        let Some(end) = stand_in.instead(&self.walk.path(at), node) else { return false };
+        // The driver holds the other end.
+        let _ = self.messages.send(Message::Finished(at, end));
+        true
     }
 
     fn begin_agent(&mut self, at: At, node: &Node, options: &Agent) {

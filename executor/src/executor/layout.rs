@@ -74,8 +74,13 @@ impl RunLayout {
     /// # Errors
     /// When the ledger has no such run, it was begun with another plan, or its journal cannot be read.
     pub fn read<I, O>(executor: &Executor, plan: &Plan<I, O>, run: &RunId) -> Result<Self, DriveError> {
+        Self::of_graph(executor, plan.graph(), run)
+    }
+
+    /// The same without the plan's types.
+    pub(crate) fn of_graph(executor: &Executor, graph: &Arc<Graph>, run: &RunId) -> Result<Self, DriveError> {
         let ledger = executor.ledger().clone();
-        let graph = Arc::clone(plan.graph());
+        let graph = Arc::clone(graph);
         let Some(number) = ledger.find(run)? else { return Err(DriveError::NoSuchRun(run.to_string())) };
         // Asked before the state is read: what ends in between is then seen as ended.
         let live = executor.shared.is_live(run);

@@ -7,6 +7,7 @@ use crate::{
     ledger::Ledger,
     runner::Runner,
     services::{Services, Setup},
+    stand_in::StandIn,
     templates::{TemplateFiles, TemplateLoader, from_folder},
 };
 use std::{
@@ -77,13 +78,35 @@ impl From<ExecutorOptions> for Executor {
             options;
         let templates = TemplateFiles::new(loader);
         let base_dir = absolute(base_dir).into();
-        let setup = Setup { concurrency, clock, crash_limit, templates, base_dir };
+        let setup = Setup { concurrency, clock, crash_limit, templates, base_dir, stand_in: None };
         let services = Services::new(ledger, runner, runners, setup);
         Self { shared: Arc::new(Shared::new(services)) }
     }
 }
 
 impl Executor {
+    /// An executor that a rehearsal uses: one call at a time, so that it repeats, and none of them made where `stand_in` ends
+    /// it.
+    pub(crate) fn rehearsing(
+        ledger: Ledger,
+        clock: Clock,
+        templates: Option<PathBuf>,
+        stand_in: Arc<dyn StandIn>,
+    ) -> Self {
+        let templates = TemplateFiles::new(templates.map(from_folder));
+        let base_dir = PathBuf::new().into();
+        let setup = Setup {
+            concurrency: 1,
+            clock,
+            crash_limit: None,
+            templates,
+            base_dir,
+            stand_in: Some(stand_in),
+        };
+        let services = Services::new(ledger, None, BTreeMap::new(), setup);
+        Self { shared: Arc::new(Shared::new(services)) }
+    }
+
     /// Begins the options of an executor. Only the ledger is required.
     #[expect(clippy::type_complexity, reason = "typed-builder's own form of a builder with nothing set")]
     pub fn builder() -> ExecutorOptionsBuilder<(

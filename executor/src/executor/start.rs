@@ -111,13 +111,13 @@ impl Executor {
     /// with that run; the input must then be the same.
     pub fn start<I: Data, O: Data>(&self, plan: &Plan<I, O>, input: I) -> Start<O> {
         let graph = Arc::clone(plan.graph());
-        Start {
-            input: Val::encode_as(&input, graph.input()).map_err(|error| error.to_string()),
-            executor: self.clone(),
-            graph,
-            id: None,
-            output: PhantomData,
-        }
+        let input = Val::encode_as(&input, graph.input()).map_err(|error| error.to_string());
+        self.start_graph(graph, input)
+    }
+
+    /// The same without the plan's types.
+    pub(crate) fn start_graph<O: Data>(&self, graph: Arc<Graph>, input: Result<Val, String>) -> Start<O> {
+        Start { executor: self.clone(), graph, input, id: None, output: PhantomData }
     }
 
     /// Goes on with a run, with the input it was started with.

@@ -2,7 +2,7 @@
 
 use super::{
     frame::{At, FrameResult, Group, Slot},
-    state::Walk,
+    state::{Noted, Walk},
 };
 use hermes_core::{failure::Failure, value::Val};
 use hermes_plan::graph::{Catch, Kind};
@@ -26,6 +26,7 @@ impl Walk {
             (Ok((value, caused)), Some(_)) => self.settle(at, Slot::Done(value, caused)),
             (Err(fault), Some(_)) if was_else => self.settle(at, Slot::Failed(fault)),
             (Err(fault), or_else) => {
+                self.lookup.note(self.node(at.node), Noted::Caught);
                 let failure = Failure::clone(&fault.failure).at(|| self.path(at).to_string());
                 let Some(value) = self.failure_value(&failure) else { return };
                 let Some(body) = or_else else { return self.settle(at, Slot::Done(value, fault.caused)) };

@@ -7,7 +7,7 @@ use super::{
     quorum::from_items,
     ready::telling,
     replay::decision_digest,
-    state::Walk,
+    state::{Noted, Walk},
     unroll::Decision,
 };
 use hermes_core::{ids::ScopeNo, request::Field, value::Val};
@@ -299,6 +299,10 @@ impl Walk {
         let ok = outcome.is_ok();
         fan.results[index as usize] = Some(outcome);
         fan.open -= 1;
+        if !ok {
+            self.lookup.note(self.node(at.node), Noted::ItemFailed);
+        }
+        let Some(fan) = self.fan(at) else { return };
         let last = fan.ahead || fan.stage + 1 >= self.stage_bodies(at).len();
         if last || !ok {
             self.count_member(at, index, ok);

@@ -37,4 +37,4 @@ pub(crate) use emit::Then;
 pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};
 pub use state::Counts;
-pub(crate) use state::{Lookup, ROOT, Settings, Walk};
+pub(crate) use state::{Lookup, Noted, ROOT, Settings, Walk};

@@ -2,7 +2,7 @@
 
 use super::{
     frame::{At, Fault, FrameId, FrameResult, Slot},
-    state::{Walk, Work},
+    state::{Noted, Walk, Work},
 };
 use crate::program::RESULT;
 use hermes_core::{
@@ -157,6 +157,13 @@ impl Walk {
     /// Gives a step its final slot, and sets free what waited for it.
     pub(super) fn settle(&mut self, at: At, slot: Slot) {
         let failed = matches!(slot, Slot::Failed(_)) && self.fails_its_frame(at.node);
+        match &slot {
+            Slot::Done(..) => self.lookup.note(self.node(at.node), Noted::Done),
+            Slot::Failed(fault) => {
+                self.lookup.note(self.node(at.node), Noted::Failed(fault.failure.class));
+            }
+            _ => {}
+        }
         *self.slot_mut(at) = slot;
         if failed {
             self.frame_failed(at.frame);

@@ -15,6 +15,7 @@ use super::{
 use crate::program::{Program, RESULT};
 use hermes_core::{
     digest::Digest,
+    failure::FailureClass,
     fold::RunState,
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::Record,
@@ -25,7 +26,7 @@ use hermes_core::{
 };
 use hermes_plan::{
     PlanErrors, ReadyTemplates,
-    graph::{BodyId, Graph, Kind, NodeId},
+    graph::{BodyId, Graph, Kind, Node, NodeId},
 };
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -48,6 +49,19 @@ pub(crate) trait Lookup: Send + Sync {
     fn file(&self, directory: &str, path: &str) -> Result<Digest, String>;
     /// What a variable of the executor's own environment holds.
     fn variable(&self, name: &str) -> Option<String>;
+    /// Hears what becomes of a step, for a rehearsal: not all of it has a record.
+    fn note(&self, node: &Node, noted: Noted);
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    Done,
+    Failed(FailureClass),
+    /// A catch has caught a failure.
+    Caught,
+    /// An item of a fan-out has failed.
+    ItemFailed,
 }
 
 /// What is to be looked at next.
