@@ -57,8 +57,8 @@ pub mod prelude {
         people::{Actor, Decision, Need, NeedKind},
     };
     pub use hermes_executor::{
-        AgentCall, AgentReply, Answer, Counts, Executor, Ledger, Needs, Outcome, Rehearsal, Rehearse, Run, Runner,
-        RunnerError, RunnerErrorKind, Seen,
+        AgentCall, AgentReply, Answer, Counts, Executor, Ledger, Needs, Outcome, Rehearsal, Rehearse, Run,
+        Runner, RunnerError, RunnerErrorKind, Sampled, Seen,
     };
     pub use hermes_plan::prelude::*;
     pub use hermes_runners::{FnRunner, Scripted, Subprocess};

@@ -225,6 +225,40 @@ async fn choices_must_be_among_the_options() {
     assert_eq!(value, ("b".to_owned(), vec!["b".to_owned(), "a".to_owned()]));
 }
 
+#[tokio::test]
+async fn one_of_no_choices_fails_and_some_of_none_is_asked() {
+    let plan = Plan::new("angles", |angles: Step<Vec<String>>| {
+        let one = ask("one").title("Choose one").choose_from(angles).one();
+        let many = ask("many").title("Choose some").choose_from(angles).many();
+        join((one.settled(), many)).map(|(one, many)| (one.is_ok(), many.clone()))
+    })
+    .unwrap();
+    let store = Store::new();
+    let executor = store.replayer();
+    let needs = start(&executor, &plan, Vec::new()).await.waiting();
+    assert_eq!(needs.iter().map(|need| need.path.as_str()).collect::<Vec<_>>(), ["many"]);
+    answer(&executor, "many", &json!([])).await;
+    let (value, counts) = resume(&executor, &plan).await.completed();
+    assert_eq!((&value, counts.failed), (&(false, Vec::new()), 1));
+    drop(executor);
+    let (again, _) = resume(&store.replayer(), &plan).await.completed();
+    assert_eq!(again, value);
+}
+
+#[tokio::test]
+async fn a_question_that_cannot_be_asked_fails_the_same_way_in_a_replay() {
+    let plan = Plan::new("nobody", |topic: Step<String>| {
+        let asked =
+            ask("who").input("topic", topic).assign_with(|_| panic!("nobody is on call")).returns::<bool>();
+        asked.settled().map(Result::is_ok)
+    })
+    .unwrap();
+    let store = Store::new();
+    let (value, counts) = start(&store.replayer(), &plan, "t".to_owned()).await.completed();
+    assert_eq!((value, counts.failed), (false, 1));
+    assert!(!resume(&store.replayer(), &plan).await.completed().0);
+}
+
 /// A number that is asked for, and then may be edited.
 fn number() -> Plan<u32, u32> {
     Plan::new("number", |input: Step<u32>| {

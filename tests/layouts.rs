@@ -17,16 +17,7 @@ mod support;
 
 use hermes_plan::assert_layout;
 use hermes_workflows::{executor::run_layout, prelude::*};
-use support::*;
-
-/// Compares a drawing with its snapshot, in the folder where `assert_layout!` keeps its own.
-fn assert_drawing(name: &str, drawing: &str) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, drawing));
-}
+use support::{drawing::assert_drawing, *};
 
 #[test]
 fn the_plans_of_the_examples() {

@@ -57,6 +57,14 @@ Ok(())
 }
 
 #[rustfmt::skip]
+async fn rehearsing(plan: Plan<String, String>) -> Result<(), Box<dyn std::error::Error>> {
+let rehearsal = plan.rehearse("tides".to_owned()).seed(7).await?;     // nothing is called, nothing is spent
+rehearsal.ensure_covered()?;                                          // or the endings that no run came to, and why
+for layout in rehearsal.layouts() { println!("{layout}"); }           // each shape a run can take, unrolled
+Ok(())
+}
+
+#[rustfmt::skip]
 fn draft(topic: Step<String>, tone: String) -> Step<String> {
 agent("draft").input("topic", topic).input_value("tone", &tone)
     .prompt(template!("tests/prompts/draft.md"))         // compiled in; or Template::file("draft.md"), with
@@ -86,9 +94,15 @@ fn its_way_to_run_a_plan_is_the_one_compiled_here() {
     let _ = running;
 }
 
+#[tokio::test]
+async fn its_rehearsal_is_the_one_compiled_here() {
+    assert!(include_str!("readme.rs").contains(&block("rust", 2)));
+    rehearsing(Plan::new("blog-post", blog_post).unwrap()).await.unwrap();
+}
+
 #[test]
 fn its_prompt_in_a_file_is_the_one_compiled_here() {
-    let block = block("rust", 2).replace("\"prompts/draft.md", "\"tests/prompts/draft.md");
+    let block = block("rust", 3).replace("\"prompts/draft.md", "\"tests/prompts/draft.md");
     assert!(include_str!("readme.rs").contains(&block), "{block}");
     let plan = |topic| draft(topic, "short".to_owned());
     assert!(Plan::new("p", plan).is_ok(), "the template reads these inputs");

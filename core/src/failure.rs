@@ -66,6 +66,8 @@ pub enum FailureClass {
     InvalidNeeds,
     /// A part of the plan stands in itself more often than is allowed.
     TooDeep,
+    /// A question that wants one of its choices was left without any.
+    NoChoices,
 }
 
 impl FailureClass {
@@ -117,6 +119,7 @@ impl FailureClass {
             Self::TooFew => "too few items succeeded",
             Self::InvalidNeeds => "what the items need of each other cannot be had",
             Self::TooDeep => "the recursion is too deep",
+            Self::NoChoices => "there is nothing to choose from",
         }
     }
 
@@ -158,6 +161,9 @@ impl FailureClass {
             Self::TooFew => "see why the items failed, then retry the run; or ask for fewer",
             Self::InvalidNeeds => "let `.needs(..)` give keys of items in the list, and no circle",
             Self::TooDeep => "let the recursion end sooner, or allow more levels",
+            Self::NoChoices => {
+                "see why the list is empty, then retry the run; or ask with `.many()`, which may choose none"
+            }
             Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }
     }

@@ -4,12 +4,16 @@
 //! cargo run --example topology                     # all of them
 //! cargo run --example topology -- review branch    # these two
 //! cargo run --example topology -- --mermaid nested
+//! cargo run --example topology -- --rehearse review
 //! ```
 
 mod plans;
 
 use clap::{Args, Parser};
-use hermes_workflows::prelude::*;
+use hermes_workflows::{
+    executor::{DriveError, Sampled},
+    prelude::*,
+};
 use std::{
     io::{self, ErrorKind, Write},
     process::ExitCode,
@@ -24,11 +28,12 @@ struct Options {
     #[command(flatten)]
     form: Form,
     /// Names the plans, and draws none.
-    #[arg(long, conflicts_with_all = ["names", "mermaid", "dot", "json"])]
+    #[arg(long, conflicts_with_all = ["names", "mermaid", "dot", "json", "rehearse"])]
     list: bool,
 }
 
 /// How they are drawn; as text without any of these.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own on the command line")]
 #[derive(Args)]
 #[group(multiple = false)]
 struct Form {
@@ -41,12 +46,15 @@ struct Form {
     /// Writes them as JSON, one plan a line.
     #[arg(long)]
     json: bool,
+    /// Rehearses them, with made-up values and without calling anything, and reports which endings they had.
+    #[arg(long)]
+    rehearse: bool,
 }
 
 impl Options {
     /// What is printed of a plan.
-    fn show(&self, plan: &AnyPlan) -> String {
-        if self.list {
+    async fn show(&self, plan: &AnyPlan) -> Result<String, DriveError> {
+        Ok(if self.list {
             plan.name().to_owned()
         } else if self.form.mermaid {
             plan.layout().mermaid()
@@ -54,13 +62,16 @@ impl Options {
             plan.layout().dot()
         } else if self.form.json {
             plan.layout().json().to_string()
+        } else if self.form.rehearse {
+            plan.rehearse(Sampled).await?.to_string()
         } else {
             format!("{}\n", plan.layout().text())
-        }
+        })
     }
 }
 
-fn main() -> ExitCode {
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
     let options = Options::parse();
     let plans = match plans::plans() {
         Ok(plans) => plans,
@@ -77,7 +88,16 @@ fn main() -> ExitCode {
     let wanted = plans
         .iter()
         .filter(|plan| options.names.is_empty() || options.names.iter().any(|name| name == plan.name()));
-    let drawings: Vec<String> = wanted.map(|plan| options.show(plan)).collect();
+    let mut drawings = Vec::new();
+    for plan in wanted {
+        match options.show(plan).await {
+            Ok(drawing) => drawings.push(drawing),
+            Err(error) => {
+                eprintln!("error: {}: {error}", plan.name());
+                return ExitCode::FAILURE;
+            }
+        }
+    }
     match print(&drawings) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -31,7 +31,7 @@ pub use executor::{
 };
 pub use ledger::{Ledger, LedgerError};
 pub use redact::Secrets;
-pub use rehearse::{Ending, NotCovered, Rehearsal, Rehearse, RehearsedRun, Rehearsing, Uncovered};
+pub use rehearse::{Ending, NotCovered, Rehearsal, Rehearse, RehearsedRun, Rehearsing, Sampled, Uncovered};
 pub use runner::{
     AgentCall, AgentReply, Answer, BoxFuture, COOKIE_VARIABLE, CallWatch, Expect, IDEMPOTENCY_VARIABLE,
     Runner, RunnerError, RunnerErrorKind, RunnerIdentity, Turn,

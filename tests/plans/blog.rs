@@ -115,7 +115,10 @@ fn blog_post(topic: Step<String>) -> Step<String> {
 
 mod run {
     use super::{SectionDraft, SectionPlan, blog_post, draft_prompt};
-    use crate::drive::{Drive, assert_drawing, input};
+    use crate::{
+        drawing::assert_drawing,
+        drive::{Drive, input},
+    };
     use hermes_plan::assert_layout;
     use hermes_workflows::prelude::*;
     use serde_json::{Value, json};
@@ -199,5 +202,10 @@ mod run {
     #[tokio::test]
     async fn a_section_fails_and_a_retry_finishes_the_post() {
         drive().recovers("polish[quay]/humanize", 3).await;
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(drive().never_rehearsed(|plan| plan).await, [""; 0]);
     }
 }

@@ -145,4 +145,9 @@ mod run {
             ["review[operations]"]
         );
     }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(drive(&config()).never_rehearsed(|plan| plan).await, [""; 0]);
+    }
 }

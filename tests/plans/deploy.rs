@@ -78,7 +78,7 @@ fn deploy(wish: Step<String>) -> Step<Deployed> {
 
 mod run {
     use super::{Deployed, deploy, refuse};
-    use crate::drive::{Drive, assert_drawing};
+    use crate::{drawing::assert_drawing, drive::Drive};
     use hermes_plan::assert_layout;
     use hermes_workflows::prelude::*;
     use serde_json::{Value, json};
@@ -158,5 +158,10 @@ mod run {
     #[tokio::test]
     async fn a_revision_fails_once_and_is_retried() {
         drive(approves).recovers("approve_migration[1]/revise_migration", 3).await;
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending_but_a_verdict_that_there_is_not() {
+        assert_eq!(drive(approves).never_rehearsed(|plan| plan).await, ["verdict: takes no arm, and fails"]);
     }
 }

@@ -144,4 +144,14 @@ mod run {
         let drawn = run_layout(&executor, &plan(), &crate::drive::id()).unwrap();
         assert!(drawn.contains("500 items: 490 done, 10 failed"), "{drawn}");
     }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(
+            Drive::new(plan(), documents().into_iter().take(5).collect(), script)
+                .never_rehearsed(|plan| plan)
+                .await,
+            [""; 0]
+        );
+    }
 }

@@ -4,6 +4,7 @@ use crate::left::Left;
 use fastrand::Rng;
 use hermes_workflows::{
     executor::{
+        Rehearsing,
         ledger::{CrashBackend, Loss, RedbStore},
         run_layout,
     },
@@ -60,6 +61,14 @@ impl<I: Data, O: Data + Debug> Drive<I, O> {
     pub(crate) fn person(mut self, person: fn(&str) -> Value) -> Self {
         self.person = person;
         self
+    }
+
+    /// The endings that a rehearsal of the plan does not come to, whatever its input, with some values given.
+    pub(crate) async fn never_rehearsed(&self, given: impl FnOnce(Rehearsing) -> Rehearsing) -> Vec<String> {
+        let rehearsing = AnyPlan::from(&self.plan).rehearse(Sampled).input(&self.input);
+        let rehearsal = given(rehearsing).await.unwrap();
+        println!("{rehearsal}");
+        rehearsal.uncovered.iter().map(|uncovered| uncovered.ending.to_string()).collect()
     }
 
     /// The run, undisturbed.
@@ -245,15 +254,6 @@ fn moments(kills: usize, syncs: &RangeInclusive<usize>) -> Vec<(usize, Loss)> {
         (random.usize(syncs.clone()), loss)
     });
     moments.collect()
-}
-
-/// Compares a drawing with its snapshot, in the folder where `assert_layout!` keeps its own.
-pub(crate) fn assert_drawing(name: &str, drawing: &str) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, drawing));
 }
 
 /// What a call was given under a name.

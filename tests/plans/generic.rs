@@ -109,4 +109,9 @@ mod run {
         drive().recovers("letter/improve[2]/judge", 2).await;
         drive().recovers("number/improve[3]/good:else/rewrite", 2).await;
     }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(drive().never_rehearsed(|plan| plan).await, [""; 0]);
+    }
 }

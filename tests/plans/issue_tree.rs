@@ -49,7 +49,10 @@ fn issue_tree(goal: Step<String>) -> Step<String> {
 
 mod run {
     use super::{Issue, Patch, issue_tree, work_prompt};
-    use crate::drive::{Drive, assert_drawing, id, input};
+    use crate::{
+        drawing::assert_drawing,
+        drive::{Drive, id, input},
+    };
     use hermes_plan::assert_layout;
     use hermes_workflows::prelude::*;
     use serde_json::json;
@@ -152,5 +155,10 @@ mod run {
         let expected =
             ["issues[cli]/write_patch", "issues[docs]/write_patch", "issues[release]/write_patch", "report"];
         assert_eq!(again, expected);
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(drive(script).never_rehearsed(|plan| plan).await, [""; 0]);
     }
 }

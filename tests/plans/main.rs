@@ -5,6 +5,8 @@ mod blog;
 mod configured;
 mod deploy;
 mod documents;
+#[path = "../support/drawing.rs"]
+mod drawing;
 mod drive;
 mod generic;
 mod issue_tree;

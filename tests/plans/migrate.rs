@@ -77,9 +77,12 @@ fn migrate(sources: Step<Vec<SourceFile>>) -> Step<Vec<SourceFile>> {
 
 mod run {
     use super::{SourceFile, find_old_calls, fix_prompt, migrate};
-    use crate::drive::{Drive, assert_drawing, input};
+    use crate::{
+        drawing::assert_drawing,
+        drive::{Drive, input},
+    };
     use hermes_plan::assert_layout;
-    use hermes_workflows::prelude::*;
+    use hermes_workflows::{executor::Rehearsing, prelude::*};
     use serde_json::{Value, json};
 
     fn file(path: &str, text: &str) -> SourceFile {
@@ -176,5 +179,16 @@ mod run {
     async fn a_file_cannot_be_rewritten_at_first_or_a_fix_fails() {
         drive(script).recovers("rewrite[src%2Flib.rs]/rewrite_file", 2).await;
         drive(script).recovers("until_it_checks[2]/clean:else/fix", 3).await;
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        // No sampled file calls what is gone: those are given.
+        let files = || [file("a.rs", "open_v1()"), file("b.rs", "run()")];
+        let given = |plan: Rehearsing| {
+            plan.answers("rewrite[*]/rewrite_file", files())
+                .answers("until_it_checks[*]/clean:else/fix", [files().to_vec(), files()[1..].to_vec()])
+        };
+        assert_eq!(drive(script).never_rehearsed(given).await, [""; 0]);
     }
 }

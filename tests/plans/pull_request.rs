@@ -82,7 +82,10 @@ fn review_pull_request(change: Step<Change>) -> Step<String> {
 
 mod run {
     use super::{Change, Finding, Vote, distinct, review_pull_request, upheld};
-    use crate::drive::{Drive, assert_drawing, input};
+    use crate::{
+        drawing::assert_drawing,
+        drive::{Drive, input},
+    };
     use hermes_plan::assert_layout;
     use hermes_workflows::prelude::*;
     use serde_json::json;
@@ -151,5 +154,10 @@ mod run {
     #[tokio::test]
     async fn a_refuter_fails_once_and_the_lens_that_is_retried_beside_it_fails_again() {
         drive().recovers("verify[src%2Fnet.rs%3A9%3Aslow loop]/refuters[second]/refute", 3).await;
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(drive().never_rehearsed(|plan| plan).await, [""; 0]);
     }
 }

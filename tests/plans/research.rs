@@ -110,4 +110,13 @@ mod run {
         let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
         assert_eq!(failure.class, FailureClass::TooDeep, "{failure}");
     }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending_but_those_that_its_arms_rule_out() {
+        // A question that is split has at least two parts.
+        assert_eq!(
+            drive().never_rehearsed(|plan| plan).await,
+            ["answer[1]/simple:else/parts: has no items", "answer[1]/simple:else/parts: has one item"]
+        );
+    }
 }

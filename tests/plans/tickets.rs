@@ -101,7 +101,10 @@ fn triage_all(mails: Step<Vec<Mail>>) -> Step<Vec<String>> {
 
 mod run {
     use super::{Mail, Ticket, triage_all};
-    use crate::drive::{Drive, assert_drawing, id, input};
+    use crate::{
+        drawing::assert_drawing,
+        drive::{Drive, id, input},
+    };
     use hermes_plan::assert_layout;
     use hermes_workflows::{executor::Clock, prelude::*};
     use serde_json::{Value, json};
@@ -179,5 +182,10 @@ mod run {
         let outcome = executor.resume(&plan(), "r").await.unwrap().outcome().await.unwrap();
         let Outcome::Completed(done) = outcome else { panic!("{outcome:?}") };
         assert_eq!(done.value[2..], ["RollBack database, and say what you did.", "dropped", "left as it is"]);
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(Drive::new(plan(), mails(), script).never_rehearsed(|plan| plan).await, [""; 0]);
     }
 }

@@ -63,7 +63,10 @@ fn tournament(briefs: Step<Vec<u32>>) -> Step<Draft> {
 
 mod run {
     use super::{Draft, Winner, matches, tournament};
-    use crate::drive::{Drive, assert_drawing, input};
+    use crate::{
+        drawing::assert_drawing,
+        drive::{Drive, input},
+    };
     use hermes_plan::assert_layout;
     use hermes_workflows::prelude::*;
     use serde_json::json;
@@ -120,5 +123,10 @@ mod run {
         let ended = drive(1000).survives(1).await;
         assert_eq!(ended.value.brief, best(1000));
         assert_eq!(ended.script.calls().len(), 1000 + 999);
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(drive(8).never_rehearsed(|plan| plan).await, [""; 0]);
     }
 }

@@ -37,7 +37,10 @@ fn flaky_tests(areas: Step<Vec<String>>) -> Step<String> {
 
 mod run {
     use super::{Names, flaky_tests, seek_prompt};
-    use crate::drive::{Drive, assert_drawing, input};
+    use crate::{
+        drawing::assert_drawing,
+        drive::{Drive, input},
+    };
     use hermes_plan::assert_layout;
     use hermes_workflows::prelude::*;
     use serde_json::json;
@@ -96,5 +99,10 @@ mod run {
     #[tokio::test]
     async fn a_seeker_fails_in_the_third_round() {
         drive(script).recovers("until_dry[3]/areas[disk]/seek", 3).await;
+    }
+
+    #[tokio::test]
+    async fn rehearsed_it_has_every_ending() {
+        assert_eq!(drive(script).never_rehearsed(|plan| plan).await, [""; 0]);
     }
 }

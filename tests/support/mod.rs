@@ -3,6 +3,7 @@
 #![expect(dead_code, reason = "each test file uses its own part of this")]
 
 pub(crate) mod diary;
+pub(crate) mod drawing;
 pub(crate) mod every_primitive;
 
 use hermes_workflows::{

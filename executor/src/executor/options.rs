@@ -95,14 +95,8 @@ impl Executor {
     ) -> Self {
         let templates = TemplateFiles::new(templates.map(from_folder));
         let base_dir = PathBuf::new().into();
-        let setup = Setup {
-            concurrency: 1,
-            clock,
-            crash_limit: None,
-            templates,
-            base_dir,
-            stand_in: Some(stand_in),
-        };
+        let setup =
+            Setup { concurrency: 1, clock, crash_limit: None, templates, base_dir, stand_in: Some(stand_in) };
         let services = Services::new(ledger, None, BTreeMap::new(), setup);
         Self { shared: Arc::new(Shared::new(services)) }
     }

@@ -82,7 +82,10 @@ pub(super) fn endings(graph: &Graph) -> Vec<(NodeId, Ending)> {
     let of = |node: &Node| {
         let path = node.pattern.to_string();
         let id = node.id;
-        ways(&node.kind).into_iter().map(move |what| (id, Ending { path: path.clone(), what })).collect::<Vec<_>>()
+        ways(&node.kind)
+            .into_iter()
+            .map(move |what| (id, Ending { path: path.clone(), what }))
+            .collect::<Vec<_>>()
     };
     graph.nodes().filter(|node| !node.pattern.is_empty()).flat_map(of).collect()
 }
@@ -127,11 +130,9 @@ fn ways(kind: &Kind) -> Vec<What> {
             }
             ways
         }
-        Kind::Placeholder(_)
-        | Kind::Constant(_)
-        | Kind::Derived(_)
-        | Kind::Call(_)
-        | Kind::Recursive(_) => Vec::new(),
+        Kind::Placeholder(_) | Kind::Constant(_) | Kind::Derived(_) | Kind::Call(_) | Kind::Recursive(_) => {
+            Vec::new()
+        }
     }
 }
 
@@ -158,10 +159,15 @@ pub(super) fn made_from(graph: &Graph, node: NodeId) -> BTreeSet<String> {
             found.insert(here.pattern.to_string());
             continue;
         }
-        if matches!(here.kind, Kind::Placeholder(Placeholder::Input)) && graph.body(here.body).owner.is_none() {
+        if matches!(here.kind, Kind::Placeholder(Placeholder::Input)) && graph.body(here.body).owner.is_none()
+        {
             found.insert(String::new());
         }
         open.extend(here.inputs.iter().map(|input| input.node));
+        // What a branch chooses and what a fan-out goes through is settled before its bodies begin.
+        if id == node && !matches!(here.kind, Kind::Repeat(_) | Kind::Review(_)) {
+            continue;
+        }
         let owner = match here.kind {
             Kind::Placeholder(_) => graph.body(here.body).owner,
             _ => Some(id),

@@ -9,5 +9,5 @@ mod sample;
 mod search;
 
 pub use endings::Ending;
-pub use rehearsing::{Rehearse, Rehearsing};
+pub use rehearsing::{Rehearse, Rehearsing, Sampled};
 pub use report::{NotCovered, Rehearsal, RehearsedRun, Uncovered};

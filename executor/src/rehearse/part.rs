@@ -19,7 +19,7 @@ use hermes_core::{
     value::Val,
 };
 use hermes_plan::graph::{CommandEnd, Files, Kind, Node};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -56,13 +56,24 @@ pub(super) struct Part {
     pub(super) seeds: BTreeMap<String, u64>,
     pub(super) fails: BTreeMap<String, Fails>,
     pub(super) says: BTreeMap<String, Says>,
+    /// Each copy of a step gets the same values, and all texts have this form: each round of a loop goes like the one before.
+    pub(super) steady: Option<usize>,
+    /// How long the lists of these steps are, by pattern; the plan's input is the empty one.
+    pub(super) lengths: BTreeMap<String, usize>,
     /// Questions that nobody answers.
     pub(super) silent: BTreeSet<String>,
 }
 
 impl Part {
     fn dice(&self, pattern: &str, path: &str, again: u64) -> Dice {
-        Dice::new(self.seeds.get(pattern).copied().unwrap_or(self.seed), path, again)
+        let seed = self.seeds.get(pattern).copied().unwrap_or(self.seed);
+        let path = if self.steady.is_some() { pattern } else { path };
+        Dice::new(seed, path, again).fixed(self.steady, self.lengths.get(pattern).copied())
+    }
+
+    /// One of two ways, where there are two.
+    pub(super) fn coin(&self, pattern: &str, path: &str) -> bool {
+        self.dice(pattern, path, 0).below(2) == 0
     }
 
     /// How many orders it has beside its seeds.
@@ -94,7 +105,9 @@ impl Part {
                 Some(why) => last = why,
             }
         }
-        Err(format!("none of {TRIES} sampled values is accepted, the last one because {last}; give one with `.answers(..)`"))
+        Err(format!(
+            "none of {TRIES} sampled values is accepted, the last one because {last}; give one with `.answers(..)`"
+        ))
     }
 }
 
@@ -165,8 +178,8 @@ impl Player {
             let value = self.part.value((pattern, path), &self.given, &make, &wrong)?;
             return Ok(CallEnd::Done(Val::from_json(value), None));
         }
-        let made = self.part.value((pattern, path), &none, &make, &|_| None)?;
-        for (index, value) in made.as_array().into_iter().flatten().enumerate() {
+        let contents = self.part.value((pattern, path), &none, &make, &|_| None)?;
+        for (index, value) in contents.as_array().into_iter().flatten().enumerate() {
             let text = value.as_str().unwrap_or_default().to_owned();
             let (path, hash) = (format!("rehearsed-{index}.txt"), Digest::of_bytes(text.as_bytes()));
             texts.push(FileText { path, hash, text });
@@ -176,7 +189,8 @@ impl Player {
             return Ok(CallEnd::Taken(value, Vec::new()));
         }
         let blobs = texts.iter().map(|file| file.text.clone().into_bytes()).collect();
-        let entry = |file: FileText| FileEntry { size: file.text.len() as u64, path: file.path, hash: file.hash };
+        let entry =
+            |file: FileText| FileEntry { size: file.text.len() as u64, path: file.path, hash: file.hash };
         let set = FileSet { files: texts.into_iter().map(entry).collect() };
         let value = Val::encode_as(&set, schema).map_err(|error| error.to_string())?;
         Ok(CallEnd::Taken(value, blobs))
@@ -256,5 +270,5 @@ fn wrong(node: &Node, value: &Value) -> Option<String> {
 fn command_output(dice: &mut Dice) -> Value {
     let code = [0, 0, 1, 2].get(dice.below(4)).copied();
     let output = CommandOutput { code, stdout: text(dice), stderr: text(dice), ..CommandOutput::default() };
-    serde_json::to_value(output).unwrap_or_else(|_| json!(null))
+    serde_json::to_value(output).unwrap_or_default()
 }

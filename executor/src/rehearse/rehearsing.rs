@@ -74,7 +74,7 @@ impl<I: Data, O: Data> Rehearse for Plan<I, O> {
     type Input = I;
 
     fn rehearse(&self, input: I) -> Rehearsing {
-        Rehearsing::new(self.graph()).input(&input)
+        Rehearsing::new(self.graph(), false).input(&input)
     }
 }
 
@@ -82,7 +82,7 @@ impl Rehearse for AnyPlan {
     type Input = Sampled;
 
     fn rehearse(&self, _: Sampled) -> Rehearsing {
-        Rehearsing::new(self.graph())
+        Rehearsing::new(self.graph(), true)
     }
 }
 
@@ -93,6 +93,7 @@ pub struct Rehearsing {
     seed: u64,
     runs: usize,
     inputs: Vec<Value>,
+    sampled: bool,
     given: Vec<(String, Vec<Value>)>,
     templates: Option<PathBuf>,
     /// What cannot be said as JSON.
@@ -100,9 +101,10 @@ pub struct Rehearsing {
 }
 
 impl Rehearsing {
-    fn new(graph: &Arc<Graph>) -> Self {
+    fn new(graph: &Arc<Graph>, sampled: bool) -> Self {
         let graph = Arc::clone(graph);
-        Self { graph, seed: 0, runs: 200, inputs: Vec::new(), given: Vec::new(), templates: None, wrong: None }
+        let (inputs, given) = (Vec::new(), Vec::new());
+        Self { graph, seed: 0, runs: 200, inputs, sampled, given, templates: None, wrong: None }
     }
 
     /// Another seed, for other values. Default: 0.
@@ -117,7 +119,7 @@ impl Rehearsing {
         self
     }
 
-    /// Another input: the runs take turns with those given.
+    /// Another input: each run has one of those given, or of [`Sampled`] ones.
     pub fn input<T: Serialize>(mut self, input: &T) -> Self {
         let input = self.json(input);
         self.inputs.extend(input);
@@ -126,7 +128,11 @@ impl Rehearsing {
 
     /// What the step with this path pattern (`drafts[*]/write`) yields, or how its question is answered: one of these each
     /// time. For what cannot be found by sampling.
-    pub fn answers<T: Serialize>(mut self, pattern: impl Into<String>, answers: impl IntoIterator<Item = T>) -> Self {
+    pub fn answers<T: Serialize>(
+        mut self,
+        pattern: impl Into<String>,
+        answers: impl IntoIterator<Item = T>,
+    ) -> Self {
         let answers = answers.into_iter().filter_map(|answer| self.json(&answer)).collect();
         self.given.push((pattern.into(), answers));
         self
@@ -142,7 +148,8 @@ impl Rehearsing {
         match serde_json::to_value(value) {
             Ok(value) => Some(value),
             Err(error) => {
-                self.wrong.get_or_insert_with(|| format!("a value given to a rehearsal is not JSON: {error}"));
+                self.wrong
+                    .get_or_insert_with(|| format!("a value given to a rehearsal is not JSON: {error}"));
                 None
             }
         }
@@ -197,9 +204,9 @@ impl Rehearsing {
         if let Some(why) = self.inputs.iter().find_map(|input| violations(self.graph.input(), input)) {
             return Err(DriveError::Input(why));
         }
-        let (inputs, templates, graph) = (self.inputs, self.templates, self.graph);
-        let stage = Stage { graph, given, inputs, ledger: Ledger::in_memory()?, templates };
-        Search::new(&stage, self.seed, self.runs).find(&stage).await
+        let Self { graph, inputs, sampled, templates, seed, runs, .. } = self;
+        let stage = Stage { graph, given, inputs, sampled, ledger: Ledger::in_memory()?, templates };
+        Search::new(&stage, seed, runs).find(&stage).await
     }
 }
 

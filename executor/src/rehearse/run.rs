@@ -38,6 +38,8 @@ pub(super) struct Stage {
     pub(super) graph: Arc<Graph>,
     pub(super) given: Arc<Given>,
     pub(super) inputs: Vec<Value>,
+    /// Whether inputs are also made from the schema.
+    pub(super) sampled: bool,
     pub(super) ledger: Ledger,
     pub(super) templates: Option<PathBuf>,
 }
@@ -45,7 +47,7 @@ pub(super) struct Stage {
 /// What came of a run.
 pub(super) struct Played {
     pub(super) run: RehearsedRun,
-    pub(super) had: BTreeSet<Ending>,
+    pub(super) endings: BTreeSet<Ending>,
     pub(super) reached: BTreeSet<String>,
     pub(super) why: BTreeMap<String, String>,
 }
@@ -62,14 +64,15 @@ impl Stage {
         let outcome = self.perform(&executor, &id, &player, &hand, &input).await?;
         let mut layout = RunLayout::of_graph(&executor, &self.graph, &id)?.text()?;
         layout.truncate(layout.trim_end().len());
-        let (had, reached) = self.read(&id, &player)?;
+        let (endings, reached) = self.read(&id, &player)?;
         let why = std::mem::take(&mut player.seen().why);
-        Ok(Played { run: RehearsedRun { layout, input, outcome }, had, reached, why })
+        Ok(Played { run: RehearsedRun { layout, input, outcome }, endings, reached, why })
     }
 
     fn input(&self, part: &Part) -> Result<Value, String> {
         let mut given = Given::new();
-        if !self.inputs.is_empty() {
+        let sampled = self.sampled && (self.inputs.is_empty() || part.coin("", "sampled"));
+        if !sampled {
             given.insert(String::new(), self.inputs.clone());
         }
         let schema = self.graph.input();
@@ -120,9 +123,8 @@ impl Stage {
         if player.part.silent.contains(&pattern) && expires.is_some() {
             return Ok(false);
         }
-        let schema = Schema::from_json(self.blob(schema)?).map_err(|error| {
-            DriveError::Broken(format!("the schema of `{}` is none: {error}", need.path))
-        })?;
+        let schema = Schema::from_json(self.blob(schema)?)
+            .map_err(|error| DriveError::Broken(format!("the schema of `{}` is none: {error}", need.path)))?;
         let choices = choices.as_ref().map(|blob| self.blob(blob)).transpose()?;
         let says = player.part.says.get(&pattern);
         let says = says.map(|says| if says.always || round == 1 { says.decision } else { "approve" });
@@ -147,7 +149,9 @@ impl Stage {
     fn blob(&self, digest: &hermes_core::digest::Digest) -> Result<Value, DriveError> {
         let bytes = self.ledger.blob(digest)?.unwrap_or_default();
         let read = serde_json::from_slice(&bytes);
-        read.map_err(|error| LedgerError::damaged(format!("blob {} is not JSON: {error}", digest.short())).into())
+        read.map_err(|error| {
+            LedgerError::damaged(format!("blob {} is not JSON: {error}", digest.short())).into()
+        })
     }
 
     /// The pattern of a question, and its round where it has rounds.

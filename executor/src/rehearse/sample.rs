@@ -8,11 +8,22 @@ use serde_json::{Map, Number, Value};
 const DEEPEST: usize = 8;
 
 /// Short texts, so that a drawing of keys made from them can be read.
-const WORDS: [&str; 12] =
-    ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "maple", "ocean", "ridge"];
+const WORDS: [&str; 12] = [
+    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "maple", "ocean",
+    "ridge",
+];
+
+/// How many forms of texts there are.
+pub(super) const FORMS: usize = 6;
 
 /// Choices, repeatable from their seed.
-pub(super) struct Dice(u64);
+pub(super) struct Dice {
+    state: u64,
+    /// The form of all texts, where it is not chosen anew for each.
+    form: Option<usize>,
+    /// How long the lists are that are the value or stand at its top.
+    length: Option<usize>,
+}
 
 impl Dice {
     /// Those of one value: of this seed, at this path, at this try.
@@ -20,13 +31,18 @@ impl Dice {
         let mut writer = DigestWriter::new("hermes rehearsal");
         let digest = writer.u64(seed).text(path).u64(again).finish().to_string();
         let bits = digest.bytes().take(16).fold(0_u64, |bits, byte| bits.rotate_left(4) ^ u64::from(byte));
-        Self(bits)
+        Self { state: bits, form: None, length: None }
+    }
+
+    /// The same, with texts of this form only, and lists of this length at the top.
+    pub(super) fn fixed(self, form: Option<usize>, length: Option<usize>) -> Self {
+        Self { form, length, ..self }
     }
 
     pub(super) fn next(&mut self) -> u64 {
         // splitmix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
@@ -49,13 +65,17 @@ pub(super) fn sample(schema: &Value, dice: &mut Dice) -> Value {
     Sampler { root: schema, dice }.of(schema, 0)
 }
 
-/// A text that is not blank: as an agent answers, or as a person writes.
+/// A text that is not blank: as an agent answers, or as a person writes. Single words and numbers are few, so that texts
+/// that have to agree (keys and what refers to them) now and then do.
 pub(super) fn text(dice: &mut Dice) -> String {
     let word = dice.one(&WORDS).copied().unwrap_or_default();
     let number = dice.below(1000);
-    match dice.below(3) {
-        0 => format!("{word} {number}"),
-        1 => format!("A rehearsed text about {word}, number {number}."),
+    match dice.form.unwrap_or_else(|| dice.below(FORMS)) {
+        0 => WORDS[number % 3].to_owned(),
+        1 => (number % 20).to_string(),
+        2 => format!("{word} {number}"),
+        3 => format!("{word}-{number}"),
+        4 => format!("A rehearsed text about {word}, number {number}."),
         _ => format!("A long rehearsed text about {word}, number {number}.{}", " It goes on.".repeat(40)),
     }
 }
@@ -136,7 +156,8 @@ impl<'a> Sampler<'a, '_> {
     }
 
     fn object(&mut self, schema: &'a Value, depth: usize) -> Value {
-        let required: Vec<_> = schema.get("required").and_then(Value::as_array).into_iter().flatten().collect();
+        let required: Vec<_> =
+            schema.get("required").and_then(Value::as_array).into_iter().flatten().collect();
         let mut object = Map::new();
         for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let needed = required.iter().any(|needed| *needed == name.as_str());
@@ -161,7 +182,14 @@ impl<'a> Sampler<'a, '_> {
         let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
         let least = bound("minItems").unwrap_or(0);
         let most = bound("maxItems").unwrap_or(u64::MAX);
-        let more = if depth > DEEPEST { 0 } else { self.dice.below(4) as u64 };
+        // Lists within a value are short: what they refer to is rarely there.
+        let more = match depth {
+            0 | 1 if self.dice.length.is_some() => self.dice.length.unwrap_or_default(),
+            0 => self.dice.below(4),
+            1..=DEEPEST => self.dice.below(4).saturating_sub(1),
+            _ => 0,
+        };
+        let more = more as u64;
         let count = least.saturating_add(more).min(most).min(64);
         let Some(item) = schema.get("items") else { return Value::Array(Vec::new()) };
         let mut list = Vec::new();
@@ -230,7 +258,7 @@ impl<'a> Sampler<'a, '_> {
         let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
         let least = bound("minimum").or(bound("exclusiveMinimum"));
         let most = bound("maximum").or(bound("exclusiveMaximum"));
-        let share = self.dice.below(1001) as f64 / 1000.0;
+        let share = u32::try_from(self.dice.below(1001)).map_or(0.0, f64::from) / 1000.0;
         let made = match (self.dice.below(4), least, most) {
             (0, Some(least), _) => least,
             (1, _, Some(most)) => most,
@@ -238,7 +266,8 @@ impl<'a> Sampler<'a, '_> {
             (2, _, _) => share * 100.0,
             _ => share,
         };
-        let made = made.clamp(least.unwrap_or(f64::MIN), most.unwrap_or(f64::MAX).max(least.unwrap_or(f64::MIN)));
+        let made =
+            made.clamp(least.unwrap_or(f64::MIN), most.unwrap_or(f64::MAX).max(least.unwrap_or(f64::MIN)));
         Number::from_f64(made).map_or(Value::Null, Value::Number)
     }
 }
@@ -269,3 +298,6 @@ fn merged(one: Value, other: Value) -> Value {
         (one, _) => one,
     }
 }
+
+#[cfg(test)]
+mod tests;

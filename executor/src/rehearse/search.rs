@@ -5,7 +5,7 @@ use super::{
     endings::{What, can_fail_inside, endings, made_from},
     part::{Fails, Part, Says},
     run::Stage,
-    sample::Dice,
+    sample::{Dice, FORMS},
 };
 use crate::error::DriveError;
 use hermes_plan::graph::{Graph, Kind, NodeId};
@@ -51,7 +51,7 @@ impl Search {
             let Some(part) = self.next(&stage.graph, runs.len()) else { break };
             let played = stage.play(&part, runs.len() + 1).await?;
             for target in &mut self.targets {
-                target.had |= played.had.contains(&target.ending);
+                target.had |= played.endings.contains(&target.ending);
             }
             self.why.extend(played.why);
             self.known.push(Known { part, reached: played.reached });
@@ -101,8 +101,7 @@ impl Search {
             let came = |known: &&Known| paths.iter().any(|path| known.reached.contains(*path));
             let came: Vec<_> = self.known.iter().filter(came).collect();
             let least = came.iter().map(|known| known.part.orders()).min();
-            let came: Vec<_> =
-                came.into_iter().filter(|known| Some(known.part.orders()) == least).collect();
+            let came: Vec<_> = came.into_iter().filter(|known| Some(known.part.orders()) == least).collect();
             dice_one(dice, &came)
         };
         let mut fewest = fewest;
@@ -132,10 +131,13 @@ impl Search {
             return why.clone();
         }
         let sources = made_from(graph, target.node);
-        let named = |source: &String| if source.is_empty() { "the input".to_owned() } else { format!("`{source}`") };
+        let named =
+            |source: &String| if source.is_empty() { "the input".to_owned() } else { format!("`{source}`") };
         let sources: Vec<_> = sources.iter().take(5).map(named).collect();
         if sources.is_empty() {
-            return format!("{came} of {runs} runs came to it and none ended so; nothing that it depends on varies{bound}");
+            return format!(
+                "{came} of {runs} runs came to it and none ended so; nothing that it depends on varies{bound}"
+            );
         }
         format!(
             "{came} of {runs} runs came to it and none ended so; steer what it is made from, with `.answers(..)` or \
@@ -161,7 +163,23 @@ fn order(graph: &Graph, node: NodeId, ending: &Ending, tries: u32, part: &mut Pa
     match &ending.what {
         What::Fails => fail(vec![path.clone()], how),
         What::ItemFails => fail(can_fail_inside(graph, node, None), how),
-        What::TooFew => fail(can_fail_inside(graph, node, None), Fails::All),
+        What::TooFew => {
+            let all = can_fail_inside(graph, node, None);
+            part.fails.extend(all.into_iter().map(|step| (step, Fails::All)));
+            true
+        }
+        What::NoItems | What::OneItem => {
+            let sources = made_from(graph, node);
+            let only = dice.below(sources.len().max(1));
+            let one = usize::from(ending.what == What::OneItem);
+            let lengths = sources.into_iter().enumerate();
+            part.lengths.extend(lengths.map(|(index, source)| (source, if index == only { one } else { 0 })));
+            false
+        }
+        What::UsedUp => {
+            part.steady = (tries % 2 == 1).then(|| dice.below(FORMS));
+            false
+        }
         What::Caught => fail(can_fail_inside(graph, node, Some(1)), how),
         What::Expires => part.silent.insert(path.clone()),
         What::Approved => say(part, path, "approve", false),

@@ -57,6 +57,19 @@ impl Question {
     }
 }
 
+impl Question {
+    /// Whether anybody could answer it.
+    fn answerable(&self) -> Result<(), Failure> {
+        let none =
+            self.choices.as_ref().is_some_and(|choices| choices.elements().is_ok_and(|all| all.is_empty()));
+        if none && !self.many {
+            let failure = Failure::new(FailureClass::NoChoices, "the list of choices is empty");
+            return Err(failure.located(self.place));
+        }
+        Ok(())
+    }
+}
+
 /// What became of looking at a question.
 pub(super) enum Looked {
     Answered(Val),
@@ -184,6 +197,16 @@ impl Walk {
         if self.stopped(at.frame) {
             return Looked::Skip;
         }
+        // No record says why a question could not be asked: each walk finds that out for itself, a checking one too.
+        let assignee = match question.answerable().and_then(|()| self.assignee(at)) {
+            Ok(assignee) => assignee,
+            Err(failure) => {
+                if let Some(cell) = replaces.filter(|cell| cell.status == CellStatus::Asked) {
+                    self.rest(question.address, cell);
+                }
+                return Looked::Failed(failure);
+            }
+        };
         if self.checking {
             return Looked::Held;
         }
@@ -218,10 +241,6 @@ impl Walk {
                 self.break_off(error);
                 return Looked::Blocked;
             }
-        };
-        let assignee = match self.assignee(at) {
-            Ok(assignee) => assignee,
-            Err(failure) => return Looked::Failed(failure),
         };
         let expires = question.expires.as_ref().map(|expires| self.expiry(expires)).transpose();
         let expires = match expires {
