@@ -173,6 +173,19 @@ impl StepPath {
         Self(segments)
     }
 
+    /// Whether this pattern names a group that `path` lies in; a name without a mark also names its items and rounds.
+    pub fn encloses(&self, path: &Self) -> bool {
+        let Some((last, before)) = self.0.split_last() else { return false };
+        let Some(around) = path.0.get(..self.0.len()).map(|part| Self(part.to_vec())) else { return false };
+        let mut whole = before.to_vec();
+        let any = Segment { name: last.name.clone(), mark: Mark::Any };
+        let names_items = last.mark == Mark::Plain && {
+            whole.push(any);
+            Self(whole).matches(&around)
+        };
+        names_items || self.0.len() < path.0.len() && self.matches(&around)
+    }
+
     /// Whether this pattern names `path`: the same but for what [`Mark::Any`] stands for.
     pub fn matches(&self, path: &Self) -> bool {
         self.0.len() == path.0.len()

@@ -206,6 +206,12 @@ pub enum NeedKind {
         /// Why it cannot be kept, where it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_kept: Option<String>,
+        /// The blob that holds the schema of an output given by hand, where one can be given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Digest>,
+        /// The blob that holds the new input, where the run's input differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Digest>,
     },
     /// A finished plan step is not in today's plan.
     Dropped {
@@ -213,6 +219,9 @@ pub enum NeedKind {
         difference: Digest,
         /// How many copies of it are finished.
         count: u64,
+        /// A step of today's plan of the same kind and request, which it may be under another name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proposed: Option<String>,
     },
     /// A call began and nobody knows how it ended.
     InDoubt {
@@ -220,20 +229,45 @@ pub enum NeedKind {
         key: Digest,
         /// Why it is not simply run again.
         why: String,
+        /// The blob that holds the schema of an output given by hand.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Digest>,
     },
 }
 
 /// What a person decides about a need that is not a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Decision {
     /// Run the step again, and what depends on it.
     Rerun,
-    /// Keep the stored output: today's request counts as answered by it.
+    /// Keep the stored output: today's request counts as answered by it. Of a run's input: go on with the recorded one.
     Keep,
+    /// Go on with the new input: what depends on it and differs runs again.
+    Accept,
     /// Forget a finished step that the plan no longer has.
     Drop,
+    /// A finished step that the plan no longer has is this one now.
+    Adopt {
+        /// The pattern of the step's path in today's plan.
+        step: String,
+    },
     /// Dispatch an in-doubt step again.
     Retry,
+    /// An in-doubt step has failed.
+    Failed {
+        /// How it is known, or what went wrong.
+        why: String,
+    },
+    /// This is the step's output, whatever it yielded.
+    Set {
+        /// The output, valid for the step's type.
+        value: serde_json::Value,
+    },
+    /// The step's output is one that it had before.
+    Restore {
+        /// The record that has it.
+        outcome: Seq,
+    },
 }

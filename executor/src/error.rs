@@ -2,7 +2,7 @@
 
 use crate::ledger::LedgerError;
 use hermes_core::{
-    ids::{InvalidRunId, RunId},
+    ids::{InvalidRunId, RunId, Seq},
     schema::Violation,
 };
 use hermes_plan::PlanErrors;
@@ -36,7 +36,7 @@ pub enum DriveError {
         given: String,
     },
     /// A completed run, and a plan that has grown since.
-    #[error("the run is completed, and today's plan has steps it never ran ({}); start a new run", steps.join(", "))]
+    #[error("the run is completed, and today's plan has steps it never ran ({}); let it go on with `extend`, or start a new run", steps.join(", "))]
     PlanGrew {
         /// Up to five of them.
         steps: Vec<String>,
@@ -80,6 +80,9 @@ pub enum DriveError {
     /// The run is being driven: it cannot be retried at the same time.
     #[error("run `{0}` is being driven; wait for its outcome first")]
     Live(RunId),
+    /// Only a completed run can be extended.
+    #[error("run `{0}` has not completed: only a completed run is extended; resume or retry it")]
+    NotCompleted(RunId),
     /// Another executor on the same ledger drives the run.
     #[error(
         "run `{0}` is being driven by another executor on this ledger; use that one, or wait until it is done"
@@ -212,6 +215,40 @@ pub enum DecideError {
         decision: String,
         /// Why, and what can be done.
         why: String,
+    },
+    /// What was given as the step's output is not valid for it.
+    #[error("it cannot be the output of `{path}`: {}", violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Invalid {
+        /// Its path.
+        path: String,
+        /// What is wrong.
+        violations: Vec<Violation>,
+    },
+    /// What was given as a path is none.
+    #[error("`{path}` is not a path of steps: {why}")]
+    NotAPath {
+        /// The text.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+    /// No recorded step has such a path.
+    #[error(
+        "nothing that run `{run}` has recorded is named by `{steps}`; look at the run's layout for the paths there are"
+    )]
+    NothingRecorded {
+        /// The path or pattern.
+        steps: String,
+        /// The run.
+        run: RunId,
+    },
+    /// The record holds no output that this step had.
+    #[error("record {outcome} is no output of `{path}`; `attempts` lists those it had")]
+    NotItsOutcome {
+        /// The step's path.
+        path: String,
+        /// The record.
+        outcome: Seq,
     },
     /// The run has ended already.
     #[error("run `{0}` has ended already")]

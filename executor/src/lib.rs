@@ -26,8 +26,8 @@ mod workspace;
 pub use clock::{Clock, ClockHand};
 pub use error::{AnswerError, DecideError, DriveError};
 pub use executor::{
-    Answering, Completed, Deciding, Executor, ExecutorOptions, ExecutorOptionsBuilder, Needs, Outcome, Run,
-    RunLayout, Start, run_layout,
+    Answering, Attempt, AttemptEnd, Completed, Deciding, Directing, Executor, ExecutorOptions,
+    ExecutorOptionsBuilder, Needs, Outcome, Run, RunLayout, Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};
 pub use redact::Secrets;

@@ -7,6 +7,7 @@ pub use crate::authoring::{
 };
 pub use crate::{
     build::{PlanError, PlanErrorKind, PlanErrors},
+    graph::OnChange,
     template,
     templates::Template,
 };

@@ -113,7 +113,24 @@ impl RunState {
                 }
             }
             Event::DecisionMade(made) => self.decisions.push(made),
-            Event::Parked(_) => self.decisions.clear(),
+            Event::Directed(directed) => self.directed.push(directed),
+            Event::Parked(_) => {
+                self.decisions.clear();
+                self.directed.clear();
+            }
+            Event::Given(_) => self.given(seq, header)?,
+            Event::Adopted(_) => self.outcome(seq, header, CellStatus::Succeeded, false)?,
+            Event::Renamed(renamed) => self.renamed(seq, header, &renamed.pattern)?,
+            Event::InputAccepted(accepted) => {
+                self.input = header.output;
+                self.input_at = seq;
+                if let Some(start) = &mut self.start {
+                    start.input = accepted.input;
+                }
+                let input = Header { fingerprint: header.output, ..*header };
+                self.decided(seq, &input)?;
+                self.open_cause(seq, header)?.rerun = false;
+            }
             Event::Accepted(_) => {
                 let fingerprint = header.fingerprint;
                 let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
@@ -283,6 +300,9 @@ impl RunState {
     fn caused(&mut self, seq: Seq, header: &Header, kind: &CauseKind) -> Result<(), IllegalEvent> {
         self.causes.insert(seq);
         self.ended = None;
+        if *kind == CauseKind::Extend {
+            return Ok(());
+        }
         if *kind == CauseKind::Retry {
             let open = self.summary.needs();
             for cell in self.scopes.iter_mut().flat_map(|scope| scope.cells.values_mut()) {
@@ -301,14 +321,56 @@ impl RunState {
         if self.cell(header.at).is_none() {
             return Err(IllegalEvent::new(seq, header.kind, "nothing is recorded at its step"));
         }
-        let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
-        cell.cause = Some(seq);
-        cell.rerun = true;
+        let cell = self.open_cause(seq, header)?;
+        if *kind == CauseKind::Set {
+            // Its outcome follows, and is not to be made.
+            cell.rerun = false;
+        }
         if *kind == CauseKind::InDoubt {
             // A person vouches for what came before.
             cell.lost = 0;
             cell.may_have_acted = false;
         }
+        Ok(())
+    }
+
+    /// The cell at the header's address, with a cause of its own that asks it to run again.
+    fn open_cause(&mut self, seq: Seq, header: &Header) -> Result<&mut Cell, IllegalEvent> {
+        self.causes.insert(seq);
+        self.ended = None;
+        let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
+        cell.cause = Some(seq);
+        cell.rerun = true;
+        Ok(cell)
+    }
+
+    /// An outcome that nobody called for: the request stays the one that was recorded.
+    fn given(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
+        if self.cell(header.at).is_none() {
+            return Err(IllegalEvent::new(seq, header.kind, "nothing is recorded at its step"));
+        }
+        let request = self.cell(header.at).map(|cell| cell.request);
+        self.outcome(seq, header, CellStatus::Succeeded, false)?;
+        let (cell, _) = self.entry(seq, header, CellStatus::Succeeded)?;
+        cell.request = request.unwrap_or(seq);
+        Ok(())
+    }
+
+    /// A plan step keeps its number, and what is recorded under it, under another path.
+    fn renamed(&mut self, seq: Seq, header: &Header, pattern: &str) -> Result<(), IllegalEvent> {
+        let illegal = |why: String| IllegalEvent::new(seq, header.kind, why);
+        self.known(seq, header)?;
+        let pattern: StepPath = pattern.parse().map_err(|error| illegal(format!("{error}")))?;
+        let step = header.at.step;
+        if let Some(other) = self.numbers.get(&pattern).copied()
+            && other != step
+            && self.cells().any(|(at, _)| at.step == other)
+        {
+            return Err(illegal(format!("`{pattern}` has records of its own")));
+        }
+        let old = std::mem::replace(&mut self.steps[step.0 as usize].0, pattern.clone());
+        self.numbers.remove(&old);
+        self.numbers.insert(pattern, step);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::{Cell, CellStatus, Summary};
 use crate::{
     digest::Digest,
     ids::{Address, Place, ScopeNo, Seq, StepNo},
-    journal::{DecisionMade, Kind, RunStarted, WireError},
+    journal::{DecisionMade, Directed, Kind, RunStarted, WireError},
     path::StepPath,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,6 +92,8 @@ pub struct RunState {
     pub start: Option<RunStarted>,
     /// The digest of its input.
     pub input: Digest,
+    /// The record that has its input.
+    pub input_at: Seq,
     /// The plan steps it knows, by number: pattern and kind.
     pub steps: Vec<(StepPath, String)>,
     pub(super) numbers: BTreeMap<StepPath, StepNo>,
@@ -103,6 +105,8 @@ pub struct RunState {
     pub causes: BTreeSet<Seq>,
     /// Decisions that no walk has applied yet.
     pub decisions: Vec<DecisionMade>,
+    /// What people asked for and no walk has done yet.
+    pub directed: Vec<Directed>,
     /// Plan steps that were forgotten.
     pub dropped: BTreeSet<StepNo>,
     /// Head and needs.
@@ -116,12 +120,14 @@ impl Default for RunState {
         Self {
             start: None,
             input: Digest::ZERO,
+            input_at: Seq(1),
             steps: Vec::new(),
             numbers: BTreeMap::new(),
             scopes: vec![Scope::new(None, Keys::Rounds)],
             opened: BTreeMap::new(),
             causes: BTreeSet::new(),
             decisions: Vec::new(),
+            directed: Vec::new(),
             dropped: BTreeSet::new(),
             summary: Summary::default(),
             ended: None,

@@ -119,7 +119,7 @@ impl Summary {
         head.updated = record.header.time;
         match record.header.kind {
             Kind::Started => head.calls += 1,
-            Kind::Succeeded => head.succeeded += 1,
+            Kind::Succeeded | Kind::Given | Kind::Adopted => head.succeeded += 1,
             Kind::Failed => head.failed += 1,
             Kind::Asked
             | Kind::Answered
@@ -129,6 +129,7 @@ impl Summary {
             | Kind::Caused
             | Kind::Ended
             | Kind::Expired
+            | Kind::InputAccepted
             | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }
@@ -205,6 +206,12 @@ impl Summary {
                     head.status = RunStatus::Open;
                 }
             }
+            Event::InputAccepted(_) => {
+                self.ended = None;
+                if head.status != RunStatus::Parked {
+                    head.status = RunStatus::Open;
+                }
+            }
             Event::Ended(ended) => {
                 head.status = match ended.end {
                     EndKind::Completed { .. } => RunStatus::Completed,
@@ -259,16 +266,23 @@ fn question(seq: Seq, record: &Record, asked: Asked) -> Need {
 
 fn parked_need(seq: Seq, time: i64, group: Group) -> Need {
     let (path, title, kind) = match group {
-        Group::Conflict { path, difference, count, fields, examples, not_kept, title, .. } => {
+        Group::Conflict {
+            path, difference, count, fields, examples, not_kept, schema, input, title, ..
+        } => {
             let names: Vec<_> = fields.iter().map(|changed| changed.field.to_string()).collect();
             let words = format!("{} changed since it was recorded", names.join(", "));
-            (path, titled(title, words), NeedKind::Conflict { difference, count, fields, examples, not_kept })
+            let kind = NeedKind::Conflict { difference, count, fields, examples, not_kept, schema, input };
+            (path, titled(title, words), kind)
         }
-        Group::Dropped { path, difference, count, .. } => {
-            (path, "finished, and no longer in the plan".to_owned(), NeedKind::Dropped { difference, count })
+        Group::Dropped { path, difference, count, proposed, .. } => {
+            let words = match &proposed {
+                Some(step) => format!("finished, and no longer in the plan; is it `{step}` now?"),
+                None => "finished, and no longer in the plan".to_owned(),
+            };
+            (path, words, NeedKind::Dropped { difference, count, proposed })
         }
-        Group::InDoubt { path, key, why, title, .. } => {
-            (path, titled(title, why.clone()), NeedKind::InDoubt { key, why })
+        Group::InDoubt { path, key, why, schema, title, .. } => {
+            (path, titled(title, why.clone()), NeedKind::InDoubt { key, why, schema })
         }
     };
     Need { id: seq, path, title, since: time, kind }

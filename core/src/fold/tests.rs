@@ -228,6 +228,7 @@ fn what_was_parked_is_replaced_and_emptied() {
         path: name.to_owned(),
         difference: digest(name),
         count: 1,
+        proposed: None,
     };
     let mut journal = Journal::new();
     journal.push(at(0, 0, 0), &Event::Parked(Parked { groups: vec![group("a"), group("b")] }));

@@ -63,6 +63,16 @@ pub enum Event {
     Expired(Expired),
     /// See [`Reassigned`].
     Reassigned(Reassigned),
+    /// See [`Directed`].
+    Directed(Directed),
+    /// See [`Given`].
+    Given(Given),
+    /// See [`Renamed`].
+    Renamed(Renamed),
+    /// See [`InputAccepted`].
+    InputAccepted(InputAccepted),
+    /// See [`Adopted`].
+    Adopted(Adopted),
 }
 
 /// A run began. Its input's digest is the header's output digest.
@@ -328,6 +338,16 @@ pub enum CauseKind {
     Version,
     /// A person let an in-doubt call run again.
     InDoubt,
+    /// A person asked for a question to be asked again.
+    AskAgain,
+    /// A person gave the step's outcome by hand.
+    Set,
+    /// The run goes on with another input.
+    Input,
+    /// A completed run goes on with a plan that has grown. About the whole run.
+    Extend,
+    /// The plan says of the step that it runs again whenever its request changes.
+    OnChange,
 }
 
 /// A cause was opened, at the header's address. [`CauseKind::Retry`] is about the whole run.
@@ -370,6 +390,12 @@ pub enum Group {
         /// Why it cannot be kept, where it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_kept: Option<String>,
+        /// The blob that holds the schema of an output given by hand, where one can be given: of one copy of a call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Digest>,
+        /// The blob that holds the new input, where the run's input differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Digest>,
         /// What people call it, where it is one copy and its author said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
@@ -384,6 +410,9 @@ pub enum Group {
         difference: Digest,
         /// How many copies are finished.
         count: u64,
+        /// A step of today's plan of the same kind and request, which it may be under another name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proposed: Option<String>,
     },
     /// A call that began and whose end nobody knows.
     InDoubt {
@@ -395,6 +424,9 @@ pub enum Group {
         key: Digest,
         /// Why it is not simply run again.
         why: String,
+        /// The blob that holds the schema of an output given by hand.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Digest>,
         /// What people call it, where its author said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
@@ -415,11 +447,82 @@ pub struct DecisionMade {
     pub about: Digest,
     /// What was decided.
     pub decision: Decision,
+    /// The blob that holds the new input, where that was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Digest>,
     /// Who decided.
     pub by: Actor,
     /// Why, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+/// A person asked for something to be done to recorded steps: the next walk does it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Directed {
+    /// The steps: a path, or a pattern of paths. What stands inside a group that it names is meant too.
+    pub steps: String,
+    /// What is to be done.
+    pub decision: Decision,
+    /// Who asked for it.
+    pub by: Actor,
+    /// Why, in their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The step at the header's address has this outcome, because a person gave it. The header's fingerprint is that of the
+/// request it answers, its output digest that of the value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Given {
+    /// The value, as stored JSON.
+    pub output: Box<RawValue>,
+    /// The record it was taken from, where it is an earlier outcome of the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Seq>,
+    /// Who gave it.
+    pub by: Actor,
+    /// Why, in their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The header's plan step stands under another path in today's plan.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Renamed {
+    /// Its pattern from now on.
+    pub pattern: String,
+}
+
+/// The run goes on with this input: a cause of its own. The header's output digest is the input's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InputAccepted {
+    /// The input, as stored JSON.
+    pub input: Box<RawValue>,
+    /// Who accepted it.
+    pub by: Actor,
+    /// Why, in their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The step at the header's address has the outcome that a step of another run had under the same fingerprint: nothing was
+/// called for it here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Adopted {
+    /// The value, as stored JSON.
+    pub output: Box<RawValue>,
+    /// What it depends on.
+    pub request: Request,
+    /// The run that it is from.
+    pub run: RunId,
+    /// The path it has there.
+    pub path: String,
+    /// The record of the outcome there.
+    pub outcome: Seq,
+    /// What is known of how it came to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
 }
 
 /// The stored outcome at the header's address counts as the answer to the request with the header's fingerprint.

@@ -95,6 +95,16 @@ kinds! {
     Reassigned = 22,
     /// An agent's answer was refused, and another turn follows.
     Refused = 23,
+    /// A person asked for something to be done to recorded steps.
+    Directed = 30,
+    /// An outcome was given by a person: by hand, or from an earlier attempt.
+    Given = 31,
+    /// A recorded plan step goes by another path in today's plan.
+    Renamed = 32,
+    /// The run goes on with another input.
+    InputAccepted = 33,
+    /// An outcome was taken over from another run.
+    Adopted = 34,
 }
 
 /// The header of a record.

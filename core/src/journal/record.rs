@@ -74,6 +74,11 @@ impl Event {
             Self::Expired(_) => Kind::Expired,
             Self::Reassigned(_) => Kind::Reassigned,
             Self::Refused(_) => Kind::Refused,
+            Self::Directed(_) => Kind::Directed,
+            Self::Given(_) => Kind::Given,
+            Self::Renamed(_) => Kind::Renamed,
+            Self::InputAccepted(_) => Kind::InputAccepted,
+            Self::Adopted(_) => Kind::Adopted,
         }
     }
 
@@ -102,6 +107,11 @@ impl Event {
             Self::Expired(body) => json(body),
             Self::Reassigned(body) => json(body),
             Self::Refused(body) => json(body),
+            Self::Directed(body) => json(body),
+            Self::Given(body) => json(body),
+            Self::Renamed(body) => json(body),
+            Self::InputAccepted(body) => json(body),
+            Self::Adopted(body) => json(body),
         }
     }
 }
@@ -160,6 +170,11 @@ impl Record {
             Kind::Expired => Event::Expired(self.read()?),
             Kind::Reassigned => Event::Reassigned(self.read()?),
             Kind::Refused => Event::Refused(self.read()?),
+            Kind::Directed => Event::Directed(self.read()?),
+            Kind::Given => Event::Given(self.read()?),
+            Kind::Renamed => Event::Renamed(self.read()?),
+            Kind::InputAccepted => Event::InputAccepted(self.read()?),
+            Kind::Adopted => Event::Adopted(self.read()?),
         })
     }
 

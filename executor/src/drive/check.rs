@@ -13,8 +13,9 @@ use hermes_core::{
     digest::Digest,
     fold::{RunState, RunStatus},
     ids::{RunId, RunNo, Seq},
-    journal::{EndKind, Event, Group, Parked, Record},
-    people::NeedKind,
+    journal::{EndKind, Event, Group, InputAccepted, Parked, Record},
+    people::{Decision, NeedKind},
+    value::Val,
 };
 use hermes_plan::graph::Graph;
 use std::{collections::BTreeSet, sync::Arc};
@@ -33,7 +34,7 @@ pub(super) fn check(
     id: &RunId,
     run: RunNo,
     graph: Arc<Graph>,
-    input: Option<Digest>,
+    input: Option<Val>,
 ) -> Result<Checked, DriveError> {
     let ledger = &services.ledger;
     let templates = services.templates.of(&graph, &|_| None)?;
@@ -51,7 +52,7 @@ pub(super) fn check(
         let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
         let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
-        if let Some(input) = input {
+        if let Some(input) = &input {
             walk.check_input(input);
         }
         walk.turn();
@@ -60,16 +61,17 @@ pub(super) fn check(
             return Err(DriveError::Broken(why.to_owned()));
         }
         let append = |records| ledger.commit(run, Append { records, blobs: Vec::new(), now });
-        if !walk.state().decisions.is_empty() {
-            let mut records = walk.apply_decisions();
+        if !walk.state().decisions.is_empty() || !walk.state().directed.is_empty() {
+            let mut records = accepted_inputs(services, walk.state())?;
+            records.extend(walk.apply_decisions());
             records.push(parked(Vec::new()));
             append(records)?;
             continue;
         }
         if walk.differs() {
-            let groups = walk.groups();
+            let (groups, blobs) = walk.groups();
             if !already_parked(walk.state(), &groups) {
-                append(vec![parked(groups)])?;
+                ledger.commit(run, Append { records: vec![parked(groups)], blobs, now })?;
             }
             return Ok(Checked::Ended(Box::new(outcome(services, run, Ending::Parked, &walk)?)));
         }
@@ -87,6 +89,24 @@ pub(super) fn check(
         }
         return Ok(Checked::Goes(Box::new(walk)));
     }
+}
+
+/// The inputs that were accepted in the place of the run's.
+fn accepted_inputs(services: &Services, state: &RunState) -> Result<Vec<Record>, DriveError> {
+    let mut records = Vec::new();
+    for made in state.decisions.iter().filter(|made| made.decision == Decision::Accept) {
+        let Some(blob) = made.input else { continue };
+        let bytes = services.ledger.blob(&blob)?.unwrap_or_default();
+        let broken = |why: String| DriveError::Broken(format!("the accepted input does not read: {why}"));
+        let text = String::from_utf8(bytes).map_err(|error| broken(error.to_string()))?;
+        let json = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+        let digest = Val::from_json(json).digest();
+        let input =
+            serde_json::value::RawValue::from_string(text).map_err(|error| broken(error.to_string()))?;
+        let event = Event::InputAccepted(InputAccepted { input, by: made.by.clone(), why: made.why.clone() });
+        records.push(Record::new(ROOT, 0, digest, digest, &event));
+    }
+    Ok(records)
 }
 
 /// Ends what is left of calls that began and have no outcome. Before anything is written: of each call only the last

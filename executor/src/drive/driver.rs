@@ -14,6 +14,7 @@ use hermes_core::{
     ids::{RunId, RunNo, Seq},
     journal::{CausesClosed, EndKind, Ended, Event, Record, Refused},
     people::Actor,
+    value::Val,
 };
 use hermes_plan::graph::Graph;
 use std::{
@@ -58,8 +59,8 @@ pub(crate) struct Drive {
     pub(crate) id: RunId,
     pub(crate) run: RunNo,
     pub(crate) graph: Arc<Graph>,
-    /// The digest of the input that was given with `start`.
-    pub(crate) input: Option<Digest>,
+    /// The input that was given with `start`.
+    pub(crate) input: Option<Val>,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     /// Whoever listens to it wants the run driven also while only time can move it.
     pub(crate) stay: Arc<watch::Sender<()>>,
@@ -96,6 +97,7 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
     loop {
         let checked = {
             let (services, id, graph) = (Arc::clone(&services), id.clone(), Arc::clone(&graph));
+            let input = input.clone();
             tokio::task::spawn_blocking(move || check(&services, &id, run, graph, input))
         };
         let checked = checked.await.map_err(|error| DriveError::Broken(joined(error)))??;
@@ -424,9 +426,10 @@ impl Driver {
                 Ok(Settled::WaitsForTime)
             }
             _ => {
-                let mut records = self.causes_closed();
+                let (mut records, mut stored) = (self.causes_closed(), Vec::new());
                 let ending = if self.walk.undecided() {
-                    let groups = self.walk.groups();
+                    let (groups, blobs) = self.walk.groups();
+                    stored = blobs;
                     if !already_parked(self.walk.state(), &groups) {
                         records.push(parked(groups));
                     }
@@ -437,7 +440,8 @@ impl Driver {
                     return Err(DriveError::Stuck);
                 };
                 if !records.is_empty() {
-                    self.services.ledger.commit(self.run, self.append(records))?;
+                    let append = Append { blobs: stored, ..self.append(records) };
+                    self.services.ledger.commit(self.run, append)?;
                 }
                 Ok(Settled::Ends(ending))
             }

@@ -9,6 +9,7 @@ use crate::{
 use hermes_core::{
     digest::Digest,
     ids::{RunId, RunNo, Seq},
+    value::Val,
 };
 use hermes_plan::{graph::Graph, layout::Layout};
 use std::{
@@ -74,7 +75,7 @@ impl Shared {
         id: &RunId,
         run: RunNo,
         graph: &Arc<Graph>,
-        input: Option<Digest>,
+        input: Option<Val>,
         stays: Stays,
     ) -> Result<Joined, DriveError> {
         shared.services.can_run(graph)?;

@@ -1,5 +1,7 @@
 //! The executor as programs see it: options, starting runs and waiting for them, and what people do to them.
 
+mod decide;
+mod direct;
 mod handle;
 mod layout;
 mod live;
@@ -9,9 +11,11 @@ mod refused;
 mod run;
 mod start;
 
+pub use decide::Deciding;
+pub use direct::{Attempt, AttemptEnd, Directing};
 pub use handle::Executor;
 pub use layout::{RunLayout, run_layout};
 pub use options::{ExecutorOptions, ExecutorOptionsBuilder};
-pub use people::{Answering, Deciding};
+pub use people::Answering;
 pub use run::{Completed, Needs, Outcome, Run};
 pub use start::Start;

@@ -11,8 +11,8 @@ use hermes_core::{
     digest::Digest,
     fold::{CellStatus, RunStatus, Summary},
     ids::{Address, RunId, RunNo, Seq},
-    journal::{Answered, DecisionMade, EndKind, Ended, Event, Kind, Record},
-    people::{Actor, Decision, Need, NeedKind},
+    journal::{Answered, EndKind, Ended, Event, Kind, Record},
+    people::{Actor, Need, NeedKind},
     schema::{Schema, Violation},
     value::Val,
 };
@@ -23,7 +23,7 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(super) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// An answer about to be given: say who gives it, then `.await` it.
 #[must_use = "an answer is given when this is awaited"]
@@ -57,40 +57,6 @@ impl IntoFuture for Answering {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { self.give() })
-    }
-}
-
-/// A decision about to be made: say who makes it and why, then `.await` it.
-#[must_use = "a decision is made when this is awaited"]
-pub struct Deciding {
-    executor: Executor,
-    run: RunId,
-    need: Need,
-    decision: Decision,
-    by: Actor,
-    why: Option<String>,
-}
-
-impl Deciding {
-    /// Who makes it.
-    pub fn by(mut self, actor: Actor) -> Self {
-        self.by = actor;
-        self
-    }
-
-    /// Why, in their words.
-    pub fn why(mut self, why: impl Into<String>) -> Self {
-        self.why = Some(why.into());
-        self
-    }
-}
-
-impl IntoFuture for Deciding {
-    type Output = Result<(), DecideError>;
-    type IntoFuture = Pending<Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.make() })
     }
 }
 
@@ -164,7 +130,7 @@ impl Executor {
         }
     }
 
-    fn blob_json(&self, blob: &Digest) -> Result<serde_json::Value, LedgerError> {
+    pub(super) fn blob_json(&self, blob: &Digest) -> Result<serde_json::Value, LedgerError> {
         let bytes = self.shared.services.ledger.blob(blob)?.unwrap_or_default();
         serde_json::from_slice(&bytes)
             .map_err(|error| LedgerError::damaged(format!("blob {} is not JSON: {error}", blob.short())))
@@ -179,18 +145,6 @@ impl Executor {
             answer: Val::encode(answer).map_err(|error| error.to_string()),
             by: Actor::default(),
             key: None,
-        }
-    }
-
-    /// Decides about a need that is not a question. One commit: durable once awaited; the next resume carries it out.
-    pub fn decide(&self, run: &RunId, need: &Need, decision: Decision) -> Deciding {
-        Deciding {
-            executor: self.clone(),
-            run: run.clone(),
-            need: need.clone(),
-            decision,
-            by: Actor::default(),
-            why: None,
         }
     }
 
@@ -221,7 +175,7 @@ impl Executor {
     }
 }
 
-fn ended(summary: &Summary) -> bool {
+pub(super) fn ended(summary: &Summary) -> bool {
     summary.head().is_some_and(|head| {
         matches!(head.status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled)
     })
@@ -352,55 +306,5 @@ impl Answering {
             Ok(Event::Expired(_)) => Err(AnswerError::Expired { path }),
             _ => Err(refused),
         }
-    }
-}
-
-impl Deciding {
-    fn make(self) -> Result<(), DecideError> {
-        let shared = &self.executor.shared;
-        let services = &shared.services;
-        let run = services.ledger.find(&self.run)?.ok_or_else(|| DecideError::NoSuchRun(self.run.clone()))?;
-        let path = self.need.path.clone();
-        let refuse = |why: &str| DecideError::NotOffered {
-            path: path.clone(),
-            decision: format!("{:?}", self.decision).to_lowercase(),
-            why: why.to_owned(),
-        };
-        let about = match (&self.need.kind, self.decision) {
-            (NeedKind::Conflict { not_kept: Some(why), .. }, Decision::Keep) => return Err(refuse(why)),
-            (NeedKind::Conflict { fields, .. }, Decision::Rerun)
-                if fields.iter().any(|changed| changed.field == hermes_core::request::Field::RunInput) =>
-            {
-                return Err(refuse("keep the recorded input, or start a new run with the new one"));
-            }
-            (NeedKind::Conflict { difference, .. }, Decision::Rerun | Decision::Keep)
-            | (NeedKind::Dropped { difference, .. }, Decision::Drop) => *difference,
-            (NeedKind::InDoubt { key, .. }, Decision::Retry) => *key,
-            (NeedKind::Conflict { .. }, _) => return Err(refuse("a conflict is settled with rerun or keep")),
-            (NeedKind::Dropped { .. }, _) => {
-                return Err(refuse("a step the plan no longer has can only be dropped"));
-            }
-            (NeedKind::InDoubt { .. }, _) => return Err(refuse("a call in doubt is settled with retry")),
-            (NeedKind::Review { .. }, _) => return Err(refuse("it is a question: answer it")),
-        };
-        let event = Event::DecisionMade(DecisionMade {
-            about,
-            decision: self.decision,
-            by: self.by.clone(),
-            why: self.why.clone(),
-        });
-        let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
-        let now = services.clock.now();
-        let (lapsed, result) = services.ledger.transact_at(run, now, |summary| {
-            let open = summary.needs().values().any(|need| need.kind == self.need.kind);
-            if !open {
-                return Err(DecideError::NotOpen { path: path.clone() });
-            }
-            Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
-        })?;
-        shared.tell_lapsed(&self.run, &lapsed);
-        result?;
-        shared.tell_decision(&self.run);
-        Ok(())
     }
 }

@@ -74,7 +74,7 @@ impl<O: Data> IntoFuture for Start<O> {
                     created => created?,
                 },
             };
-            let input = Some(input.digest());
+            let input = Some(input);
             let published = Shared::drive(shared, &id, run, &self.graph, input, Stays::No)?.published;
             Ok(Run { shared: Arc::clone(shared), id, graph: self.graph, published, output: PhantomData })
         })
@@ -140,6 +140,35 @@ impl Executor {
         let graph = Arc::clone(plan.graph());
         let published = Shared::drive(&self.shared, &id, run, &graph, None, Stays::No)?.published;
         Ok(Run { shared: Arc::clone(&self.shared), id, graph, published, output: PhantomData })
+    }
+
+    /// Goes on with a completed run whose plan has grown since: the new steps run, what is recorded is reused.
+    ///
+    /// # Errors
+    /// When the ledger has no such run, it does not fit the plan, it is being driven, or it has not completed.
+    pub async fn extend<I: Data, O: Data>(
+        &self,
+        plan: &Plan<I, O>,
+        id: impl Into<String>,
+    ) -> Result<Run<O>, DriveError> {
+        let id = RunId::new(id)?;
+        let services = &self.shared.services;
+        let Some(run) = services.ledger.find(&id)? else {
+            return Err(DriveError::NoSuchRun(id.to_string()));
+        };
+        if self.shared.is_live(&id) {
+            return Err(DriveError::Live(id));
+        }
+        services.can_run(plan.graph())?;
+        let status = services.ledger.state(run)?.summary.head().map(|head| head.status);
+        if status != Some(RunStatus::Completed) {
+            return Err(DriveError::NotCompleted(id));
+        }
+        let event = Event::Caused(Caused { kind: CauseKind::Extend, by: Actor::default(), why: None });
+        let record = Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
+        let append = Append { records: vec![record], blobs: Vec::new(), now: services.clock.now() };
+        services.ledger.commit(run, append)?;
+        self.resume(plan, id.as_str()).await
     }
 
     /// Tries everything that failed, expired or was cancelled again, then goes on with the run. What succeeded is reused.

@@ -52,13 +52,17 @@ struct Input<'a> {
 pub(super) fn value(record: &Record) -> Result<Option<&str>, String> {
     let body = record.body.as_slice();
     let text = match record.header.kind {
-        Kind::Succeeded => serde_json::from_slice::<Output<'_>>(body).map(|body| body.output.get()),
+        Kind::Succeeded | Kind::Given | Kind::Adopted => {
+            serde_json::from_slice::<Output<'_>>(body).map(|body| body.output.get())
+        }
         Kind::Answered => serde_json::from_slice::<Answer<'_>>(body).map(|body| body.answer.get()),
         Kind::Expired => match serde_json::from_slice::<OnExpiry<'_>>(body).map(|body| body.value) {
             Ok(None) => return Ok(None),
             read => read.map(|value| value.map_or("", RawValue::get)),
         },
-        Kind::RunStarted => serde_json::from_slice::<Input<'_>>(body).map(|body| body.input.get()),
+        Kind::RunStarted | Kind::InputAccepted => {
+            serde_json::from_slice::<Input<'_>>(body).map(|body| body.input.get())
+        }
         _ => return Ok(None),
     };
     let text = text.map_err(|error| error.to_string())?;

@@ -1,6 +1,9 @@
 //! Closing causes: one stays open until everything downstream of it was reused or run again.
 
-use super::state::Walk;
+use super::{
+    frame::{FrameId, Slot},
+    state::Walk,
+};
 use hermes_core::ids::Seq;
 use hermes_plan::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +42,16 @@ impl Walk {
                 !below.into_iter().any(|node| unsettled.contains(&node))
             })
             .collect()
+    }
+
+    /// Below an accepted input lies what is made from it, and nothing else.
+    pub(super) fn input_caused(&mut self, plan: FrameId) {
+        for slot in &mut self.frame_mut(plan).slots {
+            if let Slot::Done(_, caused) = slot {
+                *caused = true;
+                break;
+            }
+        }
     }
 
     /// Whether the walk asks for nothing at this moment.

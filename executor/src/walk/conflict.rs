@@ -10,14 +10,13 @@ use hermes_core::{
     digest::{Digest, DigestWriter},
     fingerprint::Changed,
     fold::Cell,
-    ids::{Address, Place, StepNo},
-    journal::{Accepted, CauseKind, Caused, DecisionMade, Dropped, Event, Group, Record},
+    ids::{Address, StepNo},
+    journal::Group,
     path::{Mark, Segment, StepPath},
-    people::Decision,
     request::Field,
     value::Val,
 };
-use hermes_plan::graph::Kind;
+use hermes_plan::graph::{Kind, Node};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -42,7 +41,22 @@ pub(crate) struct Doubtful {
     pub(crate) path: StepPath,
     pub(crate) key: Digest,
     pub(crate) why: &'static str,
+    /// Today's fingerprint: what an output given by hand answers.
+    pub(crate) print: Digest,
     pub(crate) title: Option<String>,
+}
+
+/// What is stored beside records, by the digest of its bytes.
+#[derive(Default)]
+struct Blobs(Vec<Vec<u8>>);
+
+impl Blobs {
+    fn add(&mut self, text: String) -> Digest {
+        let bytes = text.into_bytes();
+        let address = Digest::of_bytes(&bytes);
+        self.0.push(bytes);
+        address
+    }
 }
 
 /// Paths shown of a group.
@@ -58,7 +72,8 @@ impl Walk {
     }
 
     /// Another input than the one the run began with is a difference at the plan itself.
-    pub(crate) fn check_input(&mut self, given: Digest) {
+    pub(crate) fn check_input(&mut self, input: &Val) {
+        let given = input.digest();
         let known = self.state.cell(ROOT).is_none_or(|cell| cell.answers(&given));
         if !known {
             let changed = Changed {
@@ -67,6 +82,7 @@ impl Walk {
                 new: Some(given.short()),
             };
             let path = StepPath::new(vec![Segment { name: "input".to_owned(), mark: Mark::Plain }]);
+            self.other_input = Some(input.clone());
             self.conflict(Conflict { at: ROOT, path, print: given, changed: vec![changed], not_kept: None });
         }
     }
@@ -74,26 +90,11 @@ impl Walk {
     /// Whether what is stored of a call can be kept: it validates and decodes today.
     pub(super) fn not_kept(&self, at: At, cell: &Cell) -> Result<(), String> {
         let value = Val::stored(cell.output, Arc::clone(&self.fetch), cell.outcome.0);
-        let node = self.node(at.node);
-        let check = match &node.kind {
-            Kind::Agent(agent) => &agent.check,
-            Kind::Step(step) => &step.check,
-            Kind::Command(command) => &command.check,
-            Kind::Files(files) => &files.check,
-            _ => return Ok(()),
-        };
-        let json = value.json().map_err(|error| error.to_string())?;
-        if let Err(violations) = node.schema.validate(&json) {
-            let first = violations.first().map(ToString::to_string).unwrap_or_default();
-            return Err(format!("what is stored is not valid for today's type: {first}"));
-        }
-        guarded(node.at, || check(std::slice::from_ref(&value)))
-            .map(drop)
-            .map_err(|failure| format!("what is stored does not decode as today's type: {}", failure.message))
+        unfit(self.node(at.node), &value).map_err(|why| format!("what is stored {why}"))
     }
 
     /// Finished plan steps that today's plan lacks and nobody has dropped yet, with the number of their copies.
-    fn missing(&self) -> BTreeMap<StepNo, u64> {
+    pub(super) fn missing(&self) -> BTreeMap<StepNo, u64> {
         let graph = &self.plan().graph;
         let mut today: BTreeSet<StepNo> = graph.nodes().map(|node| self.number(node.id)).collect();
         let mut missing = BTreeMap::new();
@@ -111,20 +112,33 @@ impl Walk {
         missing
     }
 
-    /// Everything to decide, grouped by plan step.
-    pub(crate) fn groups(&self) -> Vec<Group> {
+    /// The conflicts by plan step.
+    pub(super) fn conflicts_by_step(&self) -> BTreeMap<StepNo, Vec<&Conflict>> {
         let mut by_step: BTreeMap<StepNo, Vec<&Conflict>> = BTreeMap::new();
         for conflict in &self.conflicts {
             by_step.entry(conflict.at.step).or_default().push(conflict);
         }
-        let conflicts = by_step.into_iter().map(|(step, conflicts)| {
+        by_step
+    }
+
+    /// Everything to decide, grouped by plan step, and the blobs that it names.
+    pub(crate) fn groups(&self) -> (Vec<Group>, Vec<Vec<u8>>) {
+        let mut blobs = Blobs::default();
+        let mut groups = Vec::new();
+        for (step, conflicts) in self.conflicts_by_step() {
             let mut fields: Vec<Changed> = Vec::new();
             for changed in conflicts.iter().flat_map(|conflict| &conflict.changed) {
                 if !fields.iter().any(|known| known.field == changed.field) {
                     fields.push(changed.clone());
                 }
             }
-            Group::Conflict {
+            let schema = match conflicts.as_slice() {
+                [_] => self.output_schema(step).map(|schema| blobs.add(schema)),
+                _ => None,
+            };
+            let input = self.other_input.as_ref().filter(|_| step == ROOT.step);
+            let input = input.and_then(|input| input.text().ok()).map(|text| blobs.add(text.to_string()));
+            groups.push(Group::Conflict {
                 step,
                 path: match conflicts.as_slice() {
                     [one] => one.path.to_string(),
@@ -135,26 +149,37 @@ impl Walk {
                 fields,
                 examples: conflicts.iter().take(EXAMPLES).map(|conflict| conflict.path.to_string()).collect(),
                 not_kept: conflicts.iter().find_map(|conflict| conflict.not_kept.clone()),
+                schema,
+                input,
                 title: match conflicts.as_slice() {
                     [one] => self.title_at(one.at),
                     _ => None,
                 },
-            }
-        });
-        let missing = self.missing().into_iter().map(|(step, count)| Group::Dropped {
+            });
+        }
+        groups.extend(self.missing().into_iter().map(|(step, count)| Group::Dropped {
             step,
             path: self.pattern(step).to_string(),
             difference: dropped(&self.pattern(step)),
             count,
-        });
-        let doubts = self.doubts.iter().map(|doubt| Group::InDoubt {
+            proposed: self.proposed_for(step),
+        }));
+        groups.extend(self.doubts.iter().map(|doubt| Group::InDoubt {
             at: doubt.at,
             path: doubt.path.to_string(),
             key: doubt.key,
             why: doubt.why.to_owned(),
+            schema: self.output_schema(doubt.at.step).map(|schema| blobs.add(schema)),
             title: doubt.title.clone(),
-        });
-        conflicts.chain(missing).chain(doubts).collect()
+        }));
+        (groups, blobs.0)
+    }
+
+    /// The schema of what a call yields, as text; `None` of what makes no call.
+    fn output_schema(&self, step: StepNo) -> Option<String> {
+        let node = self.programs.node_of(step)?;
+        let calls = matches!(node.kind, Kind::Agent(_) | Kind::Step(_) | Kind::Command(_));
+        calls.then(|| node.schema.text().to_owned())
     }
 
     /// Whether a check found something that must be decided before anything is spent.
@@ -167,63 +192,36 @@ impl Walk {
         self.differs() || !self.doubts.is_empty()
     }
 
-    fn pattern(&self, step: StepNo) -> StepPath {
+    pub(super) fn pattern(&self, step: StepNo) -> StepPath {
         if let Some((pattern, _)) = self.state.steps.get(step.0 as usize) {
             return pattern.clone();
         }
         self.programs.fresh(step).cloned().unwrap_or_default()
     }
+}
 
-    /// The records that carry out what was decided since the run parked, as far as it answers today's differences.
-    pub(crate) fn apply_decisions(&self) -> Vec<Record> {
-        let mut records = Vec::new();
-        for made in &self.state.decisions {
-            self.apply_decision(made, &mut records);
-        }
-        records
+/// Whether a value can be the output of a call: it validates and decodes today.
+pub(crate) fn unfit(node: &Node, value: &Val) -> Result<(), String> {
+    let check = match &node.kind {
+        Kind::Agent(agent) => &agent.check,
+        Kind::Step(step) => &step.check,
+        Kind::Command(command) => &command.check,
+        Kind::Files(files) => &files.check,
+        Kind::Ask(ask) => &ask.check,
+        _ => return Ok(()),
+    };
+    let json = value.json().map_err(|error| error.to_string())?;
+    if let Err(violations) = node.schema.validate(&json) {
+        let first = violations.first().map(ToString::to_string).unwrap_or_default();
+        return Err(format!("is not valid for today's type: {first}"));
     }
-
-    fn apply_decision(&self, made: &DecisionMade, records: &mut Vec<Record>) {
-        let mut by_step: BTreeMap<StepNo, Vec<&Conflict>> = BTreeMap::new();
-        for conflict in &self.conflicts {
-            by_step.entry(conflict.at.step).or_default().push(conflict);
-        }
-        let cause = |kind, at| {
-            let event = Event::Caused(Caused { kind, by: made.by.clone(), why: made.why.clone() });
-            Record::new(at, 0, Digest::ZERO, Digest::ZERO, &event)
-        };
-        for conflicts in by_step.values().filter(|conflicts| difference(conflicts) == made.about) {
-            for conflict in conflicts {
-                records.push(match made.decision {
-                    Decision::Rerun => cause(CauseKind::Rerun, conflict.at),
-                    Decision::Keep => Record::new(
-                        conflict.at,
-                        0,
-                        conflict.print,
-                        Digest::ZERO,
-                        &Event::Accepted(Accepted {}),
-                    ),
-                    _ => continue,
-                });
-            }
-        }
-        for step in self.missing().keys().filter(|step| dropped(&self.pattern(**step)) == made.about) {
-            if made.decision == Decision::Drop {
-                let at = Address { place: Place::ROOT, step: *step };
-                let event = Event::Dropped(Dropped {});
-                records.push(Record::new(at, 0, Digest::ZERO, Digest::ZERO, &event));
-            }
-        }
-        for doubt in self.doubts.iter().filter(|doubt| doubt.key == made.about) {
-            if made.decision == Decision::Retry {
-                records.push(cause(CauseKind::InDoubt, doubt.at));
-            }
-        }
-    }
+    guarded(node.at, || check(std::slice::from_ref(value)))
+        .map(drop)
+        .map_err(|failure| format!("does not decode as today's type: {}", failure.message))
 }
 
 /// The id of a difference: which copies differ, and what they are today. If the plan changes again, so does it.
-fn difference(conflicts: &[&Conflict]) -> Digest {
+pub(super) fn difference(conflicts: &[&Conflict]) -> Digest {
     let mut parts: Vec<_> = conflicts.iter().map(|conflict| (conflict.at, conflict.print)).collect();
     parts.sort_unstable();
     let mut writer = DigestWriter::new("hermes difference");
@@ -236,7 +234,7 @@ fn difference(conflicts: &[&Conflict]) -> Digest {
     writer.finish()
 }
 
-fn dropped(pattern: &StepPath) -> Digest {
+pub(super) fn dropped(pattern: &StepPath) -> Digest {
     let mut writer = DigestWriter::new("hermes dropped step");
     writer.text(&pattern.to_string());
     writer.finish()

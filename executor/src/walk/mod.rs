@@ -8,6 +8,7 @@ mod causes;
 mod command;
 mod conflict;
 mod dag;
+mod decide;
 mod derived;
 mod emit;
 mod fan;
@@ -33,6 +34,7 @@ mod wording;
 
 pub(crate) use call::{CallEnd, Sent};
 pub(crate) use command::Invocation;
+pub(crate) use conflict::unfit;
 pub(crate) use emit::Then;
 pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};

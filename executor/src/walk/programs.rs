@@ -117,6 +117,15 @@ impl Programs {
         self.plan.program.graph.nodes().nth(index).filter(|node| !node.pattern.is_empty()).map(|node| node.id)
     }
 
+    /// The node with this number, of the plan or of what was built on the way.
+    pub(super) fn node_of(&self, step: StepNo) -> Option<&Node> {
+        let parts = std::iter::once(&self.plan).chain(self.parts.values());
+        let of = |part: &'_ Loaded| part.numbers.iter().position(|number| *number == step);
+        parts
+            .filter_map(|part| part.program.graph.nodes().nth(of(part)?))
+            .find(|node| !node.pattern.is_empty())
+    }
+
     /// The node of the plan itself below which a step with this pattern was built at run time.
     pub(super) fn grown_from(&self, pattern: &StepPath) -> Option<NodeId> {
         let grows = |node: &&Node| matches!(node.kind, Kind::Then(_) | Kind::Again { .. });

@@ -197,7 +197,7 @@ impl Walk {
                 self.go_on_below_conflict(at, &cell, caused);
             }
             Verdict::InDoubt(doubt) if doubt != Doubt::Crashes || !self.stopped(at.frame) => {
-                self.in_doubt(at, &cell, doubt);
+                self.in_doubt(at, &cell, doubt, print);
             }
             _ if self.stopped(at.frame) => {
                 self.close_if_begun(at, &cell, "the group it belongs to has failed");
@@ -260,13 +260,13 @@ impl Walk {
         }
     }
 
-    fn in_doubt(&mut self, at: At, cell: &Cell, doubt: Doubt) {
+    fn in_doubt(&mut self, at: At, cell: &Cell, doubt: Doubt, print: Digest) {
         match self.started(cell) {
             Ok(started) => {
                 let (key, title) =
                     started.map_or((cell.fingerprint, None), |started| (started.key, started.title));
                 let (address, path, why) = (self.address(at), self.path(at), doubt.why());
-                self.doubt(Doubtful { at: address, path, key, why, title });
+                self.doubt(Doubtful { at: address, path, key, why, print, title });
                 *self.slot_mut(at) = Slot::Blocked;
             }
             Err(why) => self.break_off(why),

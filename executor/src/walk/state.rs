@@ -143,6 +143,8 @@ pub(crate) struct Walk {
     pub(super) later: Vec<Emit>,
     /// Steps that run again because the author gave them another version.
     pub(super) versions: BTreeSet<Address>,
+    /// The input that was given, where it is another than the run's.
+    pub(super) other_input: Option<Val>,
     pub(super) emits: Vec<Emit>,
     pub(super) cancels: Vec<At>,
     pub(super) pools: Pools,
@@ -170,7 +172,8 @@ impl Walk {
         let fetch = lookup.fetch();
         let programs = Programs::new(program, &state);
         let next_scope = u32::try_from(state.scopes.len()).unwrap_or(u32::MAX);
-        let input = Val::stored(state.input, Arc::clone(&fetch), 1);
+        let input = Val::stored(state.input, Arc::clone(&fetch), state.input_at.0);
+        let accepted = state.cell(ROOT).is_some_and(|plan| state.below_own_cause(plan));
         let time = Timestamp::from_millis(state.summary.head().map_or(0, |head| head.updated));
         let mut walk = Self {
             programs,
@@ -198,6 +201,7 @@ impl Walk {
             conflicts: Vec::new(),
             doubts: Vec::new(),
             versions: BTreeSet::new(),
+            other_input: None,
             emits: Vec::new(),
             cancels: Vec::new(),
             pools: Pools::default(),
@@ -209,7 +213,10 @@ impl Walk {
             outdated: false,
             broken: None,
         };
-        walk.open_frame(BodyId::PLAN, Place::ROOT, None, vec![input], false);
+        let plan = walk.open_frame(BodyId::PLAN, Place::ROOT, None, vec![input], false);
+        if accepted {
+            walk.input_caused(plan);
+        }
         walk
     }
 

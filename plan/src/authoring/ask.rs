@@ -55,6 +55,8 @@ pub struct AskBuilder<I, X> {
 }
 
 impl<I: Inputs, X: ExpiryState> AskBuilder<I, X> {
+    crate::authoring::leaf::renamed_from!(parts.begun);
+
     /// What the person reads first. Without it, the question's name.
     #[track_caller]
     pub fn title(mut self, title: impl Into<String>) -> Self {

@@ -38,6 +38,8 @@ pub struct BranchBuilder<V> {
 }
 
 impl<V: Data> BranchBuilder<V> {
+    crate::authoring::leaf::renamed_from!(group);
+
     /// Adds an arm: taken where `test` says so. `build` is called once, now, with a placeholder for the value.
     #[track_caller]
     pub fn when<T: Data>(

@@ -38,6 +38,8 @@ pub struct CatchBuilder<T> {
 }
 
 impl<T: Data> CatchBuilder<T> {
+    crate::authoring::leaf::renamed_from!(group);
+
     /// Ends it: the output, or the failure, as a value.
     #[track_caller]
     pub fn result(self) -> Step<Result<T, Failure>> {

@@ -64,6 +64,8 @@ pub struct DagBuilder<T, U> {
 }
 
 impl<T: Data, U: Data> DagBuilder<T, U> {
+    crate::authoring::leaf::renamed_from!(fan.group);
+
     /// The key of an item: its stable identity across runs, and what others need it by. Without it, an item's key is its
     /// position in the list.
     #[track_caller]

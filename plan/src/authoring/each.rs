@@ -51,6 +51,8 @@ pub struct EachBuilder<T, U> {
 fan_ends!(EachBuilder<T, U>, U);
 
 impl<T: Data, U: Data> EachBuilder<T, U> {
+    crate::authoring::leaf::renamed_from!(fan.group);
+
     /// The key of an item: its stable identity across runs. Without it, an item's key is its position in the list.
     #[track_caller]
     pub fn key_by<K: Display>(mut self, key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {

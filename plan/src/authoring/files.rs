@@ -53,6 +53,8 @@ pub struct FilesBuilder {
 }
 
 impl FilesBuilder {
+    crate::authoring::leaf::renamed_from!(begun);
+
     /// The key of a step that is made in a plain Rust loop: its path is `name[key]`.
     #[track_caller]
     pub fn key(mut self, key: impl Into<String>) -> Self {

@@ -34,6 +34,12 @@ impl Leaf {
     #[track_caller]
     pub(super) fn join<T>(self, kind: Kind, schema: Schema) -> Step<T> {
         let Self { begun, key, inputs, after, .. } = self;
+        begun.check_on_change(match &kind {
+            Kind::Agent(agent) => agent.effect,
+            Kind::Step(step) => step.effect,
+            Kind::Command(command) => command.effect,
+            _ => Effect::Pure,
+        });
         Step::new(begun.join(Join { key, inputs, after, kind, schema }))
     }
 
@@ -75,6 +81,15 @@ macro_rules! leaf_options {
             self
         }
 
+        /// What becomes of it in a run in which it is finished, and its request differs today: it runs again, or its output is
+        /// kept, and nobody is asked. Each use is in the journal. Without it, the run stops for a person.
+        pub fn on_change(mut self, on_change: crate::graph::OnChange) -> Self {
+            self.leaf.begun.on_change(on_change);
+            self
+        }
+
+        crate::authoring::leaf::renamed_from!(leaf.begun);
+
         /// Starts only after `step` has succeeded, although no data flows.
         #[track_caller]
         pub fn after<S>(mut self, step: crate::authoring::Step<S>) -> Self {
@@ -84,3 +99,17 @@ macro_rules! leaf_options {
     };
 }
 pub(super) use leaf_options;
+
+/// The option that all builders with a name have in common.
+macro_rules! renamed_from {
+    ($($part:ident).+) => {
+        /// The name that it had in an earlier form of the plan, in the same place: what runs have recorded under it counts
+        /// as this, and nobody is asked.
+        #[track_caller]
+        pub fn renamed_from(mut self, old: impl Into<String>) -> Self {
+            self.$($part).+.renamed_from(old.into(), crate::graph::Location::caller());
+            self
+        }
+    };
+}
+pub(super) use renamed_from;

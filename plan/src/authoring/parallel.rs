@@ -66,6 +66,8 @@ pub struct ParallelBuilder<T> {
 fan_ends!(ParallelBuilder<T>, T);
 
 impl<T: Data> ParallelBuilder<T> {
+    crate::authoring::leaf::renamed_from!(fan.group);
+
     #[track_caller]
     fn end<Out: Data>(self, mode: FanMode, keyed: bool) -> Step<Out> {
         let fan = self.fan.fan(mode, keyed, Some(self.children.len()), Location::caller());

@@ -49,6 +49,8 @@ pub struct PipelineBuilder<T, U> {
 fan_ends!(PipelineBuilder<T, U>, U);
 
 impl<T: Data, U: Data> PipelineBuilder<T, U> {
+    crate::authoring::leaf::renamed_from!(fan.group);
+
     /// Adds a stage: what the one before it made goes in. `build` is called once, now, with a placeholder.
     #[track_caller]
     pub fn stage<V: Data>(self, build: impl FnOnce(Step<U>) -> Step<V>) -> PipelineBuilder<T, V> {

@@ -2,10 +2,10 @@
 
 use super::step::Step;
 use crate::{
-    build::{Draft, PlanErrors, ReadyTemplates, load_templates, open, param},
-    graph::{Graph, Location, Placeholder},
+    build::{Draft, PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates, open, param},
+    graph::{Graph, Location, Placeholder, Rename},
 };
-use hermes_core::data::Data;
+use hermes_core::{data::Data, path::StepPath};
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 /// A complete plan: from an `I` to an `O`. It is a value; nothing has run.
@@ -58,6 +58,59 @@ impl<I, O> Plan<I, O> {
     /// Its graph.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph
+    }
+
+    /// Says where something stood in an earlier form of the plan, for what has no builder to say it: a `scope`, a `then`, a
+    /// `call`, an item of a `parallel`, an arm. What runs have recorded below `old` counts as what is below `new` today, and
+    /// nobody is asked. With the plan's own name as `new`, `old` is a name that the plan had.
+    ///
+    /// ```
+    /// use hermes_plan::prelude::*;
+    ///
+    /// let plan = Plan::new("post", |topic: Step<String>| {
+    ///     scope("opinions", || agent("first").input("topic", topic).prompt("Your opinion?").text())
+    /// })?
+    /// .renamed("views", "opinions")?
+    /// .renamed("blog-post", "post")?;
+    /// # Ok::<(), PlanErrors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the plan has nothing at `new`, or one of them is no path.
+    #[track_caller]
+    pub fn renamed(mut self, old: impl AsRef<str>, new: impl AsRef<str>) -> Result<Self, PlanErrors> {
+        let (old, new, at) = (old.as_ref(), new.as_ref(), Location::caller());
+        let mistake = |kind, message: String, mend: &str| {
+            let error = PlanError::new(kind, at, message, mend);
+            PlanErrors::new(self.name().to_owned(), vec![error])
+        };
+        let path = |text: &str| {
+            text.parse::<StepPath>().map_err(|error| {
+                mistake(
+                    PlanErrorKind::InvalidName,
+                    format!("`{text}` is not a path: {error}"),
+                    "give the path",
+                )
+            })
+        };
+        let is_plan = new == self.name();
+        let rename = Rename { old: path(old)?, new: path(new)? };
+        let prefixed = |pattern: &StepPath| {
+            Rename { old: rename.new.clone(), new: rename.new.clone() }.today(pattern).is_some()
+        };
+        let graph = Arc::clone(&self.graph);
+        let known = graph.nodes().any(|node| prefixed(&node.pattern));
+        if !known && !is_plan {
+            let message = format!("the plan `{}` has nothing at `{new}`", self.name());
+            return Err(mistake(PlanErrorKind::UnknownPath, message, "name a path that its layout shows"));
+        }
+        let graph = Arc::make_mut(&mut self.graph);
+        if known {
+            graph.rename(rename);
+        } else {
+            graph.rename_plan(old.to_owned());
+        }
+        Ok(self)
     }
 }
 

@@ -57,6 +57,8 @@ pub struct RepeatBuilder<S, O> {
 }
 
 impl<S: Data, O: Data> RepeatBuilder<S, O> {
+    crate::authoring::leaf::renamed_from!(group);
+
     /// Ends it: it fails when the rounds are used up.
     #[track_caller]
     pub fn or_fail(self) -> Step<O> {

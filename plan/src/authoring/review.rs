@@ -54,6 +54,8 @@ pub struct ReviewBuilder<T> {
 }
 
 impl<T: Data> ReviewBuilder<T> {
+    crate::authoring::leaf::renamed_from!(group);
+
     /// What the person reads first. Without it, the review's name.
     #[track_caller]
     pub fn title(mut self, title: impl Into<String>) -> Self {

@@ -40,6 +40,8 @@ pub struct WaitBuilder {
 }
 
 impl WaitBuilder {
+    crate::authoring::leaf::renamed_from!(begun);
+
     /// Begins only after `step` has succeeded: the time counts from then.
     #[track_caller]
     pub fn after<S>(mut self, step: Step<S>) -> Self {

@@ -6,8 +6,8 @@ use super::{
     errors::{PlanError, PlanErrorKind},
     names::Claim,
 };
-use crate::graph::{BodyId, Graph, Kind, Location, NodeId, NodeInput, PlanId, Role};
-use hermes_core::{data::Data, path::check_name, schema::Schema};
+use crate::graph::{BodyId, Graph, Kind, Location, NodeId, NodeInput, OnChange, PlanId, Replay, Role};
+use hermes_core::{data::Data, effect::Effect, path::check_name, schema::Schema};
 use std::{
     any::TypeId,
     path::{Component, Path},
@@ -22,6 +22,7 @@ pub(crate) struct Begun {
     ticket: u32,
     name: String,
     at: Location,
+    replay: Replay,
 }
 
 /// What a step has when it joins the plan.
@@ -40,7 +41,7 @@ impl Begun {
         let at = Location::caller();
         let what = || format!("`{primitive}({name:?}, ..)`");
         let (plan, ticket) = ambient::current(what, |draft| (draft.id(), draft.begin(what(), ends, at)));
-        Self { plan, ticket, name, at }
+        Self { plan, ticket, name, at, replay: Replay::default() }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -49,6 +50,34 @@ impl Begun {
 
     pub(crate) fn at(&self) -> Location {
         self.at
+    }
+
+    /// The name it had in an earlier form of the plan.
+    pub(crate) fn renamed_from(&mut self, old: String, at: Location) {
+        if let Err(why) = check_name(&old) {
+            let message =
+                format!("`{}` cannot have been the name of `{}`: {why}", old.escape_debug(), self.name);
+            let mend = "give the name that it had, without the path around it";
+            self.mistake(PlanError::new(PlanErrorKind::InvalidName, at, message, mend));
+        }
+        self.replay.renamed_from = Some(old);
+    }
+
+    pub(crate) fn on_change(&mut self, on_change: OnChange) {
+        self.replay.on_change = Some(on_change);
+    }
+
+    /// What runs twice at a price must not run again unasked, nor be taken for what it is not.
+    pub(crate) fn check_on_change(&self, effect: Effect) {
+        if self.replay.on_change.is_some() && effect == Effect::Unsafe {
+            let message = format!(
+                "`{}` is `Unsafe`, so nothing but a person may say what a change of it means",
+                self.name
+            );
+            let mend =
+                "leave `.on_change(..)` out, or declare an effect that may happen twice with `.effect(..)`";
+            self.mistake(PlanError::new(PlanErrorKind::OnChangeUnsafe, self.at, message, mend));
+        }
     }
 
     pub(crate) fn plan(&self) -> PlanId {
@@ -163,11 +192,12 @@ impl Begun {
     pub(crate) fn join(self, join: Join) -> Handle {
         self.check_inputs(&join.inputs);
         let Join { key, inputs, after, kind, schema } = join;
+        let replay = self.replay.clone();
         let node = self.last(|draft| {
             let inputs = draft.inputs(inputs);
             let after = after.iter().map(|after| draft.check(after)).collect();
             let claim = key.as_deref().map_or(Claim::Step, Claim::Keyed);
-            draft.named(&self.name, claim, self.at, Some(Filled { inputs, after, kind, schema }))
+            draft.named(&self.name, claim, self.at, Some(Filled { inputs, after, kind, schema, replay }))
         });
         Handle { plan: self.plan, node, made: self.at }
     }
@@ -255,6 +285,11 @@ impl Group {
         self.node
     }
 
+    /// The name it had in an earlier form of the plan.
+    pub(crate) fn renamed_from(&mut self, old: String, at: Location) {
+        self.begun.renamed_from(old, at);
+    }
+
     /// Checks the use of a handle as this group's input.
     pub(crate) fn input(&self, input: Use) -> Vec<NodeInput> {
         ambient::in_plan(self.begun.plan, |draft| draft.inputs(vec![input])).unwrap_or_default()
@@ -271,7 +306,8 @@ impl Group {
     /// The group's last call.
     #[track_caller]
     pub(crate) fn finish(self, inputs: Vec<NodeInput>, kind: Kind, schema: Schema) -> Handle {
-        let filled = Filled { inputs, after: Vec::new(), kind, schema };
+        let replay = self.begun.replay.clone();
+        let filled = Filled { inputs, after: Vec::new(), kind, schema, replay };
         self.begun.last(|draft| draft.fill(self.node, filled));
         Handle { plan: self.begun.plan, node: self.node, made: self.begun.at }
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::graph::{
     Around, Body, BodyId, Compute, Copies, Copying, Derived, Graph, Kind, Location, Node, NodeId, NodeInput,
-    Part, Placeholder, PlanId, Role,
+    Part, Placeholder, PlanId, Replay, Role,
 };
 use hermes_core::{
     path::{Mark, Segment, StepPath, check_name, escape},
@@ -37,6 +37,7 @@ pub(crate) struct Filled {
     pub(crate) after: Vec<NodeId>,
     pub(crate) kind: Kind,
     pub(crate) schema: Schema,
+    pub(crate) replay: Replay,
 }
 
 /// What there is to know of a node, in the draft or around it.
@@ -420,7 +421,7 @@ impl Draft {
     /// Adds a node that is only derived from others.
     pub(crate) fn derived(&mut self, kind: Kind, inputs: Vec<Use>, schema: Schema, at: Location) -> NodeId {
         let inputs = self.inputs(inputs);
-        let filled = Filled { inputs, after: Vec::new(), kind, schema };
+        let filled = Filled { inputs, after: Vec::new(), kind, schema, replay: Replay::default() };
         self.push(String::new(), StepPath::default(), at, Some(filled))
     }
 
@@ -508,8 +509,9 @@ impl Draft {
         self.bodies.extend(copied.bodies);
         self.copies.extend(copied.copies);
         self.slots.extend(copied.nodes.into_iter().map(|node| {
-            let Node { body, scopes, name, pattern, inputs, after, kind, schema, at, .. } = node;
-            Slot { body, scopes, name, pattern, at, filled: Some(Filled { inputs, after, kind, schema }) }
+            let Node { body, scopes, name, pattern, inputs, after, kind, schema, replay, at, .. } = node;
+            let filled = Filled { inputs, after, kind, schema, replay };
+            Slot { body, scopes, name, pattern, at, filled: Some(filled) }
         }));
         first.1
     }
@@ -556,9 +558,10 @@ impl Draft {
         for (slot, id) in self.slots.into_iter().zip(first_node.0..) {
             // Only a builder that never ended leaves one empty, and that was reported.
             let Some(filled) = slot.filled else { continue };
-            let Filled { inputs, after, kind, schema } = filled;
+            let Filled { inputs, after, kind, schema, replay } = filled;
             let Slot { body, scopes, name, pattern, at, .. } = slot;
-            nodes.push(Node { id: NodeId(id), body, scopes, name, pattern, inputs, after, kind, schema, at });
+            let id = NodeId(id);
+            nodes.push(Node { id, body, scopes, name, pattern, inputs, after, kind, schema, replay, at });
         }
         let root = self.bodies.first();
         let output = root.and_then(|body| schema(body.result, &nodes));

@@ -73,6 +73,10 @@ pub enum PlanErrorKind {
     TemplateVariable,
     /// A template's file that cannot be read.
     TemplateUnreadable,
+    /// `.on_change(..)` on a step that must not happen twice.
+    OnChangeUnsafe,
+    /// A renaming to a path that the plan does not have.
+    UnknownPath,
 }
 
 impl PlanErrorKind {
@@ -112,6 +116,8 @@ impl PlanErrorKind {
             Self::TemplateSyntax => "template_syntax",
             Self::TemplateVariable => "template_variable",
             Self::TemplateUnreadable => "template_unreadable",
+            Self::OnChangeUnsafe => "on_change_unsafe",
+            Self::UnknownPath => "unknown_path",
         }
     }
 }

@@ -101,6 +101,7 @@ impl<'a> Copying<'a> {
             after: node.after.iter().map(|id| self.node(*id)).collect(),
             kind: self.kind(&node.kind),
             schema: node.schema.clone(),
+            replay: node.replay.clone(),
             at: node.at,
         }
     }

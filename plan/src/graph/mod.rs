@@ -9,6 +9,7 @@ mod globs;
 mod identity;
 mod kind;
 mod node;
+mod replay;
 mod structure;
 mod whole;
 
@@ -28,5 +29,6 @@ pub use kind::{
     Until,
 };
 pub use node::{Location, Node, NodeId, NodeInput};
+pub use replay::{OnChange, Rename, Replay};
 pub(crate) use whole::Part;
 pub use whole::{Edge, Graph};

@@ -1,6 +1,6 @@
 //! One node of the graph: what it is, what it needs, where the author wrote it.
 
-use super::{BodyId, Kind};
+use super::{BodyId, Kind, Replay};
 use hermes_core::{path::StepPath, schema::Schema};
 use std::{fmt, panic};
 
@@ -72,6 +72,8 @@ pub struct Node {
     pub kind: Kind,
     /// The schema of its output.
     pub schema: Schema,
+    /// What its author says of it for runs that were begun earlier.
+    pub replay: Replay,
     /// Where the author wrote it.
     pub at: Location,
 }

@@ -1,7 +1,7 @@
 //! The graph itself: a petgraph graph of nodes with data and order edges, and the bodies that contain them.
 
-use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId, PlanId, ReviewEnd};
-use hermes_core::schema::Schema;
+use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId, PlanId, Rename, ReviewEnd};
+use hermes_core::{path::StepPath, schema::Schema};
 use petgraph::{
     Direction,
     stable_graph::{NodeIndex, StableDiGraph},
@@ -36,6 +36,8 @@ pub struct Graph {
     nodes: StableDiGraph<Node, Edge>,
     bodies: Vec<Body>,
     copies: Vec<Copies>,
+    renames: Vec<Rename>,
+    old_names: Vec<String>,
 }
 
 impl Graph {
@@ -66,12 +68,39 @@ impl Graph {
                 graph.add_edge(from, to, edge);
             }
         }
-        Self { part, name, input, output, nodes: graph, bodies, copies }
+        let (renames, old_names) = (Vec::new(), Vec::new());
+        Self { part, name, input, output, nodes: graph, bodies, copies, renames, old_names }
     }
 
     /// Where its ids begin, and what it was built as.
     pub(crate) fn part(&self) -> Part {
         self.part
+    }
+
+    /// What stood under another path in an earlier form of the plan, outermost first.
+    pub fn renames(&self) -> Vec<Rename> {
+        let of = |node: &Node| {
+            let old = node.replay.renamed_from.as_ref()?;
+            let mut segments = node.pattern.segments().to_vec();
+            segments.last_mut()?.name.clone_from(old);
+            Some(Rename { old: StepPath::new(segments), new: node.pattern.clone() })
+        };
+        let mut renames: Vec<_> = self.renames.iter().cloned().chain(self.nodes().filter_map(of)).collect();
+        renames.sort_by_key(|rename| rename.new.segments().len());
+        renames
+    }
+
+    /// The names that the plan itself had before.
+    pub fn old_names(&self) -> &[String] {
+        &self.old_names
+    }
+
+    pub(crate) fn rename(&mut self, rename: Rename) {
+        self.renames.push(rename);
+    }
+
+    pub(crate) fn rename_plan(&mut self, old: String) {
+        self.old_names.push(old);
     }
 
     /// The bodies in it that are copies.

@@ -2,7 +2,7 @@
 
 use crate::graph::{
     Agent, Arm, Ask, Body, BodyId, Call, Compute, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind,
-    LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Review, ReviewEnd, Role,
+    LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Replay, Review, ReviewEnd, Role,
 };
 use crate::graph::{Part, PlanId};
 use hermes_core::{
@@ -124,6 +124,7 @@ impl Sketch {
             after: Vec::new(),
             kind,
             schema: ty(label),
+            replay: Replay::default(),
             at: Location::caller(),
         });
         self.bodies[body.0 as usize].nodes.push(id);
