@@ -167,7 +167,7 @@ impl Job<'_> {
         for need in needs.iter().filter(|need| !matches!(need.kind, NeedKind::Review { .. })) {
             if let Some((_, decision)) = self.options.decisions.iter().find(|(path, _)| *path == need.path) {
                 self.executor
-                    .decide(self.id, need, *decision)
+                    .decide(self.id, need, decision.clone())
                     .by(Actor::default().through("command line"))
                     .await?;
                 line(&format!("decided: {}: {decision:?}", need.path));

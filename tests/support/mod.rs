@@ -243,7 +243,7 @@ pub(crate) fn second(seconds: u64) -> Timestamp {
 pub(crate) async fn decide_all(executor: &Executor, decision: Decision) {
     for need in executor.needs(&run_id()).unwrap() {
         if !matches!(need.kind, NeedKind::Review { .. }) {
-            executor.decide(&run_id(), &need, decision).await.unwrap();
+            executor.decide(&run_id(), &need, decision.clone()).await.unwrap();
         }
     }
 }

@@ -20,13 +20,19 @@ fn parked(groups: &[&str]) -> Record {
         key: digest(path),
         why: "it may have acted".to_owned(),
         title: None,
+        schema: None,
     };
     record(at(0, 0), &Event::Parked(Parked { groups: groups.iter().map(group).collect() }))
 }
 
 fn decided(about: &str) -> Record {
-    let made =
-        DecisionMade { about: digest(about), decision: Decision::Retry, by: Actor::default(), why: None };
+    let made = DecisionMade {
+        about: digest(about),
+        decision: Decision::Retry,
+        by: Actor::default(),
+        why: None,
+        input: None,
+    };
     record(at(0, 0), &Event::DecisionMade(made))
 }
 

@@ -2,7 +2,8 @@
 
 use crate::graph::{
     Agent, Arm, Ask, Body, BodyId, Call, Compute, ComputeFn, Derived, Fan, FanMode, Graph, Keys, Kind,
-    LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Replay, Review, ReviewEnd, Role,
+    LocalStep, Location, Node, NodeId, NodeInput, Placeholder, Prompt, Repeat, Replay, Review, ReviewEnd,
+    Role,
 };
 use crate::graph::{Part, PlanId};
 use hermes_core::{
