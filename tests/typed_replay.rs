@@ -157,7 +157,7 @@ async fn rerun_calls_again_and_keep_does_not() {
         finished(&store).await;
         let executor = store.executor(answers());
         resume(&executor, &plan("Look into")).await.parked();
-        decide_all(&executor, decision).await;
+        decide_all(&executor, decision.clone()).await;
         let (value, counts) = resume(&executor, &plan("Look into")).await.completed();
         assert_eq!((value, counts.calls), (packet(), calls), "{decision:?}");
         drop(executor);
