@@ -1,6 +1,6 @@
 //! Receipts: what is known of how a finished step came by its output, beside the request and the output.
 
-use crate::ids::Seq;
+use crate::{ids::Seq, usd::Usd};
 use serde::{Deserialize, Serialize};
 
 /// What performed a call: goes into the receipt, never into the fingerprint.
@@ -87,13 +87,21 @@ impl Cost {
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
         match (self, more) {
-            (Self::Known { usd }, Self::Known { usd: more }) => Self::Known { usd: usd + more },
+            (Self::Known { usd }, Self::Known { usd: more }) => Self::Known { usd: sum(usd, more) },
             (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
             (
                 Self::Known { usd } | Self::Estimated { usd },
                 Self::Known { usd: more } | Self::Estimated { usd: more },
-            ) => Self::Estimated { usd: usd + more },
+            ) => Self::Estimated { usd: sum(usd, more) },
         }
+    }
+}
+
+/// Exact to the nano-dollar: a tenth and two tenths are three tenths.
+fn sum(usd: f64, more: f64) -> f64 {
+    match Usd::nearest(usd).zip(Usd::nearest(more)) {
+        Some((usd, more)) => usd.plus(more).dollars(),
+        None => usd + more,
     }
 }
 

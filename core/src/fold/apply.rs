@@ -143,8 +143,21 @@ impl RunState {
                 self.dropped.insert(header.at.step);
             }
             Event::Ended(_) => self.ended = Some(seq),
+            Event::Budgeted(budgeted) => {
+                self.budget = Some(budgeted.budget);
+                // It says anew what the run may spend.
+                self.raised.remove("");
+            }
+            Event::Raised(raised) => {
+                let known = self.raised.entry(raised.path).or_default();
+                *known = known.and(raised.to.raised(*known));
+            }
             // Whom a question is for stands with the needs.
-            Event::Started(_) | Event::Succeeded(_) | Event::Reassigned(_) | Event::Refused(_) => {}
+            Event::Started(_)
+            | Event::Succeeded(_)
+            | Event::Reassigned(_)
+            | Event::Refused(_)
+            | Event::Driven(_) => {}
         }
         Ok(())
     }

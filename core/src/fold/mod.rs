@@ -2,6 +2,7 @@
 
 mod apply;
 mod cells;
+mod spending;
 mod state;
 mod summary;
 
@@ -9,6 +10,7 @@ mod summary;
 mod tests;
 
 pub use cells::{Cell, CellStatus};
+pub use spending::{Spending, begun};
 pub use state::{IllegalEvent, Keys, RunState, Scope};
 pub use summary::{Head, RunStatus, Summary};
 

@@ -1,6 +1,7 @@
 //! The body of each kind of record. Wire names are explicit and fixed; no `flatten`, no `untagged`.
 
 use crate::{
+    budget::{Asking, Budget, Unit},
     digest::Digest,
     effect::Effect,
     failure::Failure,
@@ -73,6 +74,12 @@ pub enum Event {
     InputAccepted(InputAccepted),
     /// See [`Adopted`].
     Adopted(Adopted),
+    /// See [`Budgeted`].
+    Budgeted(Budgeted),
+    /// See [`Raised`].
+    Raised(Raised),
+    /// See [`Driven`].
+    Driven(Driven),
 }
 
 /// A run began. Its input's digest is the header's output digest.
@@ -181,6 +188,9 @@ pub struct Started {
     /// What people call this copy of the step, where its author said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What it may cost at most, and what is reserved for it: of agents whose author said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Budget>,
 }
 
 /// An agent's answer was refused, and its attempt takes another turn: durable before that turn begins.
@@ -431,6 +441,25 @@ pub enum Group {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
+    /// A budget that is used up, or was overspent. Amounts are in its unit.
+    Budget {
+        /// The path of what it bounds; empty for the run, the pattern of a step for the bound of its calls, `#name` for a
+        /// shared budget.
+        path: String,
+        /// The unit.
+        unit: Unit,
+        /// The bound.
+        limit: u64,
+        /// What was spent; of a step, by the call that spent most.
+        spent: u64,
+        /// What is reserved for calls that are under way.
+        reserved: u64,
+        /// The first call that has no room in it; `None` where it was overspent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<Asking>,
+        /// The id of this need.
+        about: Digest,
+    },
 }
 
 /// The run stopped for a person to decide. Replaces what an earlier one listed.
@@ -523,6 +552,34 @@ pub struct Adopted {
     /// What is known of how it came to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+}
+
+/// The run's own budget, in the place of what it had before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budgeted {
+    /// The budget.
+    pub budget: Budget,
+}
+
+/// A person raised a budget of this run. Every need of a budget there that it is about is settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// The path of what the budget bounds, as in [`Group::Budget`].
+    pub path: String,
+    /// What the bounds are now, in the units named.
+    pub to: Budget,
+    /// Who raised it.
+    pub by: Actor,
+    /// Why, in their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Time passed in which something was being called, since the last record of this kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Driven {
+    /// By the path of each part of the run that has a budget of time, milliseconds.
+    pub scopes: Vec<(String, u64)>,
 }
 
 /// The stored outcome at the header's address counts as the answer to the request with the header's fingerprint.

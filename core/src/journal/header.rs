@@ -105,6 +105,12 @@ kinds! {
     InputAccepted = 33,
     /// An outcome was taken over from another run.
     Adopted = 34,
+    /// The run was given a budget.
+    Budgeted = 50,
+    /// A person raised a budget.
+    Raised = 51,
+    /// So much time passed while something was being called.
+    Driven = 52,
 }
 
 /// The header of a record.

@@ -6,10 +6,10 @@ mod record;
 mod structure;
 
 pub use event::{
-    Accepted, Adopted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Directed,
-    Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Frozen, FrozenKeys, Given, Group, InputAccepted,
-    Interrupted, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted, Started, Succeeded,
-    Superseded, Timed,
+    Accepted, Adopted, Answered, Asked, Budgeted, CauseKind, Caused, CausesClosed, Decided, DecisionMade,
+    Directed, Driven, Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Frozen, FrozenKeys, Given,
+    Group, InputAccepted, Interrupted, Named, Opened, Parked, Raised, Reassigned, Refused, Renamed,
+    RunStarted, Started, Succeeded, Superseded, Timed,
 };
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};

@@ -79,6 +79,9 @@ impl Event {
             Self::Renamed(_) => Kind::Renamed,
             Self::InputAccepted(_) => Kind::InputAccepted,
             Self::Adopted(_) => Kind::Adopted,
+            Self::Budgeted(_) => Kind::Budgeted,
+            Self::Raised(_) => Kind::Raised,
+            Self::Driven(_) => Kind::Driven,
         }
     }
 
@@ -112,6 +115,9 @@ impl Event {
             Self::Renamed(body) => json(body),
             Self::InputAccepted(body) => json(body),
             Self::Adopted(body) => json(body),
+            Self::Budgeted(body) => json(body),
+            Self::Raised(body) => json(body),
+            Self::Driven(body) => json(body),
         }
     }
 }
@@ -175,7 +181,15 @@ impl Record {
             Kind::Renamed => Event::Renamed(self.read()?),
             Kind::InputAccepted => Event::InputAccepted(self.read()?),
             Kind::Adopted => Event::Adopted(self.read()?),
+            Kind::Budgeted => Event::Budgeted(self.read()?),
+            Kind::Raised => Event::Raised(self.read()?),
+            Kind::Driven => Event::Driven(self.read()?),
         })
+    }
+
+    /// Decodes a part of the body: fields that `T` lacks are skipped.
+    pub(crate) fn part<T: DeserializeOwned>(&self) -> Result<T, WireError> {
+        self.read()
     }
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, WireError> {

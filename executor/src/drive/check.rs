@@ -10,6 +10,7 @@ use crate::{
     walk::{ROOT, Settings, Walk},
 };
 use hermes_core::{
+    budget::Budget,
     digest::Digest,
     fold::{RunState, RunStatus},
     ids::{RunId, RunNo, Seq},
@@ -17,7 +18,7 @@ use hermes_core::{
     people::{Decision, NeedKind},
     value::Val,
 };
-use hermes_plan::graph::Graph;
+use hermes_plan::graph::{Graph, Kind};
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Ending, JournalLookup, RawOutcome};
@@ -52,6 +53,9 @@ pub(super) fn check(
         let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
         let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
+        if services.stand_in.is_some() {
+            walk.without_budgets();
+        }
         if let Some(input) = &input {
             walk.check_input(input);
         }
@@ -86,6 +90,9 @@ pub(super) fn check(
         }
         if let Some(ended) = walk.state().ended {
             return recorded_end(services, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
+        }
+        if let Some(budget) = &walk.state().budget {
+            bounded(&program.graph, budget)?;
         }
         return Ok(Checked::Goes(Box::new(walk)));
     }
@@ -128,6 +135,24 @@ fn sweep_what_is_left(services: &Services, run: RunNo, state: &RunState) -> Resu
     Ok(())
 }
 
+/// Refuses a budget of the run that an agent stands in without a bound on what a call of it costs.
+pub(crate) fn bounded(graph: &Graph, budget: &Budget) -> Result<(), DriveError> {
+    let lacking: Vec<_> = graph
+        .nodes()
+        .filter_map(|node| match &node.kind {
+            Kind::Agent(agent) => Some((agent.lacks(budget)?, format!("`{}` ({})", node.pattern, node.at))),
+            _ => None,
+        })
+        .collect();
+    match lacking.first() {
+        None => Ok(()),
+        Some((unit, _)) => Err(DriveError::Unbounded {
+            unit: *unit,
+            steps: lacking.iter().filter(|(lacks, _)| lacks == unit).map(|(_, step)| step.clone()).collect(),
+        }),
+    }
+}
+
 /// Refuses a run that was begun with another plan.
 pub(crate) fn same_plan(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
     match state.start.as_ref().filter(|start| start.plan != graph.name()) {
@@ -165,6 +190,7 @@ pub(super) fn already_parked(state: &RunState, groups: &[Group]) -> bool {
         .filter_map(|need| match need.kind {
             NeedKind::Conflict { difference, .. } | NeedKind::Dropped { difference, .. } => Some(difference),
             NeedKind::InDoubt { key, .. } => Some(key),
+            NeedKind::Budget { about, .. } => Some(about),
             NeedKind::Review { .. } => None,
         })
         .collect();
@@ -173,6 +199,7 @@ pub(super) fn already_parked(state: &RunState, groups: &[Group]) -> bool {
         .map(|group| match group {
             Group::Conflict { difference, .. } | Group::Dropped { difference, .. } => *difference,
             Group::InDoubt { key, .. } => *key,
+            Group::Budget { about, .. } => *about,
         })
         .collect();
     listed == wanted

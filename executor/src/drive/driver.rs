@@ -226,6 +226,7 @@ impl Driver {
     }
 
     fn dispatch_one(&mut self, permit: OwnedSemaphorePermit) -> bool {
+        self.walk.measure(self.services.clock.now());
         let Some(at) = self.walk.next_call() else { return false };
         self.permits.insert(at, permit);
         if !self.walk.waits_for_record(at) {
@@ -357,6 +358,7 @@ impl Driver {
             }
             Message::Finished(at, end) => {
                 self.turns.remove(&at);
+                self.walk.measure(self.services.clock.now());
                 self.permits.remove(&at);
                 self.tokens.remove(&at);
                 self.walk.finished(at, end);
@@ -412,7 +414,7 @@ impl Driver {
             return Ok(Settled::GoesOn);
         }
         match self.walk.end().cloned() {
-            Some(Ok((value, _))) => {
+            Some(Ok((value, _))) if !self.walk.overspent() => {
                 let end = EndKind::Completed { failed: self.walk.counts().failed };
                 self.close(end, value.digest())?;
                 Ok(Settled::Ends(Ending::Completed(value)))
@@ -422,12 +424,16 @@ impl Driver {
                 self.close(EndKind::Failed { failure: failure.clone() }, Digest::ZERO)?;
                 Ok(Settled::Ends(Ending::Failed(failure)))
             }
-            _ if !self.walk.undecided() && self.stays() && self.walk.next_instant().is_some() => {
+            _ if !self.walk.undecided()
+                && !self.walk.overspent()
+                && self.stays()
+                && self.walk.next_instant().is_some() =>
+            {
                 Ok(Settled::WaitsForTime)
             }
             _ => {
                 let (mut records, mut stored) = (self.causes_closed(), Vec::new());
-                let ending = if self.walk.undecided() {
+                let ending = if self.walk.undecided() || self.walk.overspent() {
                     let (groups, blobs) = self.walk.groups();
                     stored = blobs;
                     if !already_parked(self.walk.state(), &groups) {

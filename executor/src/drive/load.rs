@@ -6,6 +6,7 @@ use crate::{
 };
 use hermes_core::{
     digest::Digest,
+    fold::Spending,
     ids::{RunNo, Seq},
     journal::Record,
     schema::Schema,
@@ -25,6 +26,10 @@ pub(crate) struct JournalLookup {
 impl Lookup for JournalLookup {
     fn record(&self, seq: Seq) -> Result<Record, String> {
         self.services.ledger.record(self.run, seq).map_err(|error| error.to_string())
+    }
+
+    fn spending(&self) -> Result<Spending, String> {
+        self.services.ledger.spending(self.run).map_err(|error| error.to_string())
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

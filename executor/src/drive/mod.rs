@@ -10,7 +10,7 @@ mod outcome;
 mod pool;
 mod turns;
 
-pub(crate) use check::same_plan;
+pub(crate) use check::{bounded, same_plan};
 pub(crate) use driver::{Control, Drive, drive};
 use load::JournalLookup;
 pub(crate) use outcome::{Ending, Published, RawOutcome};

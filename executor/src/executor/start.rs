@@ -6,16 +6,18 @@ use super::{
     run::Run,
 };
 use crate::{
+    drive::bounded,
     error::DriveError,
     ledger::{Append, LedgerError},
     services::Services,
 };
 use hermes_core::{
+    budget::Budget,
     data::Data,
     digest::Digest,
     fold::{CellStatus, RunStatus},
     ids::{RunId, RunNo, StepNo},
-    journal::{CauseKind, Caused, Event, Named, Record, RunStarted},
+    journal::{Budgeted, CauseKind, Caused, Event, Named, Record, RunStarted},
     people::Actor,
     value::Val,
 };
@@ -38,6 +40,7 @@ pub struct Start<O> {
     graph: Arc<Graph>,
     input: Result<Val, String>,
     id: Option<String>,
+    budget: Option<Budget>,
     output: PhantomData<fn() -> O>,
 }
 
@@ -45,6 +48,14 @@ impl<O> Start<O> {
     /// The run's id: the same id again is the same run. Without one it gets an id of its own.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
+        self
+    }
+
+    /// What the run may spend in all. It is recorded, so that a resume knows it; given again for the same run, it takes the
+    /// place of what was recorded, and of what it was raised to. Where it bounds money or tokens, each agent has to say what one
+    /// call of it costs at most (`.budget(..)`), or the start is refused.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = Some(budget);
         self
     }
 }
@@ -59,13 +70,22 @@ impl<O: Data> IntoFuture for Start<O> {
             let services = &shared.services;
             let input = self.input.map_err(DriveError::Input)?;
             services.can_run(&self.graph)?;
+            if let Some(budget) = &self.budget {
+                if budget.leaves_nothing() {
+                    return Err(DriveError::EmptyBudget);
+                }
+                bounded(&self.graph, budget)?;
+            }
             let id = match self.id {
                 Some(id) => RunId::new(id)?,
                 None => services.new_id(self.graph.name())?,
             };
             let run = match services.ledger.find(&id)? {
-                Some(run) => run,
-                None => match create(services, &id, &self.graph, &input) {
+                Some(run) => {
+                    budget_again(shared, &id, run, self.budget)?;
+                    run
+                }
+                None => match create(services, &id, &self.graph, &input, self.budget) {
                     // Somebody has begun it at the same moment: the same id is the same run.
                     Err(DriveError::Writing(error)) if matches!(*error, LedgerError::RunExists { .. }) => {
                         let found = services.ledger.find(&id)?;
@@ -82,7 +102,13 @@ impl<O: Data> IntoFuture for Start<O> {
 }
 
 /// Writes the beginning of a run.
-fn create(services: &Services, id: &RunId, graph: &Graph, input: &Val) -> Result<RunNo, DriveError> {
+fn create(
+    services: &Services,
+    id: &RunId,
+    graph: &Graph,
+    input: &Val,
+    budget: Option<Budget>,
+) -> Result<RunNo, DriveError> {
     let text = input.text().map_err(|error| DriveError::Input(error.to_string()))?;
     let raw = serde_json::value::RawValue::from_string(text.to_string());
     let start = Event::RunStarted(RunStarted {
@@ -103,7 +129,25 @@ fn create(services: &Services, id: &RunId, graph: &Graph, input: &Val) -> Result
         let named = Event::Named(Named { first: StepNo(1), steps });
         records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &named));
     }
+    records.extend(budget.map(budgeted));
     Ok(services.ledger.create(id, services.append(records))?)
+}
+
+fn budgeted(budget: Budget) -> Record {
+    Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &Event::Budgeted(Budgeted { budget }))
+}
+
+/// Gives a run that there is another budget.
+fn budget_again(shared: &Shared, id: &RunId, run: RunNo, budget: Option<Budget>) -> Result<(), DriveError> {
+    let Some(budget) = budget else { return Ok(()) };
+    let services = &shared.services;
+    let state = services.ledger.state(run)?;
+    if state.budget == Some(budget) || state.ended.is_some() {
+        return Ok(());
+    }
+    services.ledger.commit(run, services.append(vec![budgeted(budget)]))?;
+    shared.tell_decision(id);
+    Ok(())
 }
 
 impl Executor {
@@ -117,7 +161,7 @@ impl Executor {
 
     /// The same without the plan's types.
     pub(crate) fn start_graph<O: Data>(&self, graph: Arc<Graph>, input: Result<Val, String>) -> Start<O> {
-        Start { executor: self.clone(), graph, input, id: None, output: PhantomData }
+        Start { executor: self.clone(), graph, input, id: None, budget: None, output: PhantomData }
     }
 
     /// Goes on with a run, with the input it was started with.

@@ -84,6 +84,9 @@ impl Walk {
                 self.skip(at);
                 continue;
             }
+            if !self.reserve(at) {
+                continue;
+            }
             if self.dispatch(at) {
                 return Some(at);
             }
@@ -151,6 +154,7 @@ impl Walk {
                 (request, title)
             }
             Err(failure) => {
+                self.unreserve(at);
                 self.calls.insert(at, state);
                 self.finished(at, CallEnd::Failed { failure, may_have_acted: began });
                 return false;
@@ -162,7 +166,9 @@ impl Walk {
                 _ => (None, false),
             };
             self.counts.calls += u64::from(is_agent);
-            let event = Event::Started(Started { request, effect, key, cookie, attempt, runner, title });
+            let bound = self.reserved_bound(at);
+            let event =
+                Event::Started(Started { request, effect, key, cookie, attempt, runner, title, bound });
             self.emit(address, generation, print, Digest::ZERO, &event, Then::Call(at));
         } else {
             state.request = Some(request);
@@ -189,6 +195,7 @@ impl Walk {
     /// Takes in how a call ended, and asks for the record. Its place is free at once; only what depends on it waits
     /// for the record to be durable.
     pub(crate) fn finished(&mut self, at: At, end: CallEnd) {
+        self.settle_budgets(at, &end);
         let address = self.address(at);
         let path = match &end {
             CallEnd::Failed { failure, .. } | CallEnd::Refused { failure, .. } if failure.path.is_empty() => {
@@ -240,6 +247,7 @@ impl Walk {
     pub(crate) fn refused(&mut self, at: At, refused: Refused) {
         let Some(call) = self.calls.get(&at) else { return };
         let (generation, print) = (call.generation, call.fingerprint);
+        self.turn_spent(at, &refused.receipt);
         let event = Event::Refused(refused);
         self.emit(self.address(at), generation, print, Digest::ZERO, &event, Then::Refused(at));
     }

@@ -4,6 +4,7 @@
 //! ask for records and calls. All of it is driven by `turn`, which works the queue off.
 
 use super::{
+    accounts::Accounts,
     branch::Taken,
     call::CallState,
     conflict::{Conflict, Doubtful},
@@ -16,7 +17,7 @@ use crate::program::{Program, RESULT};
 use hermes_core::{
     digest::Digest,
     failure::FailureClass,
-    fold::RunState,
+    fold::{RunState, Spending},
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::Record,
     path::{Mark, Segment, StepPath},
@@ -39,6 +40,8 @@ pub(crate) trait Lookup: Send + Sync {
     fn record(&self, seq: Seq) -> Result<Record, String>;
     /// Loads stored values when they are needed.
     fn fetch(&self) -> Arc<dyn Fetch>;
+    /// What the run has spent, as far as it is durable.
+    fn spending(&self) -> Result<Spending, String>;
     /// The template files that a part uses which was built on the way.
     fn templates(
         &self,
@@ -148,6 +151,7 @@ pub(crate) struct Walk {
     pub(super) emits: Vec<Emit>,
     pub(super) cancels: Vec<At>,
     pub(super) pools: Pools,
+    pub(super) accounts: Accounts,
     /// Items that kept their place when they went on to their next stage.
     pub(super) handed_over: Vec<FrameId>,
     /// How many fan-outs have begun.
@@ -205,6 +209,7 @@ impl Walk {
             emits: Vec::new(),
             cancels: Vec::new(),
             pools: Pools::default(),
+            accounts: Accounts::default(),
             handed_over: Vec::new(),
             ranks: 0,
             next_scope,
@@ -301,6 +306,9 @@ impl Walk {
     }
 
     pub(crate) fn take_emits(&mut self) -> Vec<Emit> {
+        if !self.emits.is_empty() {
+            self.write_time();
+        }
         std::mem::take(&mut self.emits)
     }
 

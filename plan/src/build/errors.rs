@@ -77,6 +77,14 @@ pub enum PlanErrorKind {
     OnChangeUnsafe,
     /// A renaming to a path that the plan does not have.
     UnknownPath,
+    /// A budget of nothing.
+    EmptyBudget,
+    /// An agent whose budget is not about what one call costs.
+    MisplacedBudget,
+    /// An agent in a budget, without a bound on what a call of it costs.
+    UnboundedAgent,
+    /// One shared budget with two bounds, or one inside itself.
+    ConflictingBudget,
 }
 
 impl PlanErrorKind {
@@ -118,6 +126,10 @@ impl PlanErrorKind {
             Self::TemplateUnreadable => "template_unreadable",
             Self::OnChangeUnsafe => "on_change_unsafe",
             Self::UnknownPath => "unknown_path",
+            Self::EmptyBudget => "empty_budget",
+            Self::MisplacedBudget => "misplaced_budget",
+            Self::UnboundedAgent => "unbounded_agent",
+            Self::ConflictingBudget => "conflicting_budget",
         }
     }
 }
