@@ -1,9 +1,6 @@
 //! Budgets: bounds in four units, and what was spent.
 
-use crate::{
-    receipt::{Cost, Receipt},
-    usd::Usd,
-};
+use crate::{receipt::Receipt, usd::Usd};
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
@@ -327,10 +324,7 @@ impl Spent {
 }
 
 fn money(receipt: &Receipt) -> Option<Usd> {
-    match receipt.cost? {
-        Cost::Known { usd } | Cost::Estimated { usd } => Usd::nearest(usd),
-        Cost::Unknown => None,
-    }
+    receipt.cost?.usd()
 }
 
 fn tokens(receipt: &Receipt) -> Option<u64> {

@@ -83,6 +83,14 @@ impl Usage {
 }
 
 impl Cost {
+    /// How much it is; `None` where that is unknown, or no amount: less than nothing, or not a number.
+    pub fn usd(self) -> Option<Usd> {
+        match self {
+            Self::Known { usd } | Self::Estimated { usd } => Usd::nearest(usd),
+            Self::Unknown => None,
+        }
+    }
+
     /// Both together. What is unknown of one is unknown of both.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {

@@ -2,10 +2,12 @@
 
 use crate::workspace::Workspace;
 use hermes_core::{
+    budget::Budget,
     digest::Digest,
     effect::Isolation,
     receipt::{Cost, Usage},
     schema::Schema,
+    usd::Usd,
 };
 use std::{
     fmt,
@@ -89,6 +91,8 @@ pub struct AgentCall {
     pub deadline: Option<Instant>,
     /// How long it may take in all.
     pub timeout: Option<Duration>,
+    /// What it may cost at most: of its step's `.budget(..)`, what earlier turns are not known to have spent.
+    pub budget: Option<Budget>,
 }
 
 impl AgentCall {
@@ -237,12 +241,22 @@ pub struct RunnerError {
     pub message: String,
     /// What came out before it failed.
     pub raw: Option<String>,
+    /// What it cost all the same, where that is known. Without it, it counts as its whole bound, unless it never began.
+    pub cost: Option<Usd>,
+    /// Tokens, where known.
+    pub usage: Option<Usage>,
 }
 
 impl RunnerError {
     /// An error of `kind`.
     pub fn new(kind: RunnerErrorKind, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string(), raw: None }
+        Self { kind, message: message.to_string(), raw: None, cost: None, usage: None }
+    }
+
+    /// The same, with what the call cost all the same.
+    pub fn costing(mut self, cost: Usd) -> Self {
+        self.cost = Some(cost);
+        self
     }
 
     /// The same, with what came out.

@@ -1,7 +1,7 @@
 //! Money is exact, and what is unknown is never nothing.
 
 use super::*;
-use crate::receipt::Usage;
+use crate::receipt::{Cost, Usage};
 use crate::usd::Usd;
 
 #[test]

@@ -65,7 +65,8 @@ pub(crate) enum CallEnd {
         failure: Failure,
         may_have_acted: bool,
     },
-    /// Its last answer was refused, and there is no other turn.
+    /// It has failed, and what it cost is known: its last answer was refused, and there is no other turn; or its runner says
+    /// so of an error.
     Refused {
         failure: Failure,
         receipt: Receipt,
