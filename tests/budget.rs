@@ -17,7 +17,7 @@ use hermes_workflows::{
         budget::Asking,
         receipt::{Cost, Usage},
     },
-    executor::DecideError,
+    executor::{DecideError, run_layout},
     prelude::*,
 };
 use std::sync::{Arc, Mutex};
@@ -127,6 +127,9 @@ async fn used_up_the_run_parks_and_a_recorded_raise_resumes_it_and_nothing_is_lo
     let asks = (String::new(), Unit::Usd, 1_200_000_000, 800_000_000, Some("third".to_owned()));
     assert_eq!(said(&needs[0]), asks);
     assert_eq!(needs[0].title, "its budget is $1.20, $0.80 are spent, and `third` asks for $0.50");
+    let drawn = run_layout(&executor, &chain(), &run_id()).unwrap();
+    assert!(drawn.starts_with("run of plan chain(input: null) -> string · parked, 1 to decide"), "{drawn}");
+    assert!(drawn.contains("the run: its budget is $1.20, $0.80 are spent"), "{drawn}");
     drop(executor);
 
     let executor = store.executor(runner);

@@ -42,11 +42,18 @@ async fn a_start_with_a_budget_names_each_agent_without_a_bound_and_its_line() {
     let executor = store.executor(costing(0.1).0);
     let budget = Budget::calls(9).and(Budget::time(Duration::from_secs(9)));
     start_with(&executor, &plan, budget).await.completed();
-    let early = Plan::new("chain", |_: Step<()>| unbounded()).unwrap();
-    let run = executor.start(&chain(), ()).id("s").budget(Budget::usd(0.1)).await.unwrap();
+    let lost = |bound: bool| {
+        let plan = Plan::new("lost", move |_: Step<()>| {
+            let first = bounded("first", 0.1);
+            let second = agent("second").input("first", first).prompt("Go.");
+            if bound { second.budget(Budget::usd(0.1)).text() } else { second.text() }
+        });
+        plan.unwrap()
+    };
+    let run = executor.start(&lost(true), ()).id("s").budget(Budget::usd(0.1)).await.unwrap();
     assert!(matches!(run.outcome().await.unwrap(), Outcome::Parked(_)));
-    let error = executor.resume(&early, "s").await.unwrap().outcome().await;
-    assert!(error.is_err() || matches!(error, Ok(Outcome::Parked(_))), "{error:?}");
+    let error = executor.resume(&lost(false), "s").await.unwrap().outcome().await.unwrap_err();
+    assert!(matches!(error, DriveError::Unbounded { unit: Unit::Usd, .. }), "{error}");
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::{
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+mod tests;
+
 /// What a run has spent, by step. Every attempt counts: those that failed, were interrupted or were superseded too. An
 /// attempt that is open counts as its whole bound.
 #[derive(Clone, Debug, Default)]
@@ -125,9 +128,12 @@ impl Spending {
             Kind::Failed => {
                 if let Event::Failed(failed) = record.event()? {
                     let begun = begun(failed.failure.class, failed.may_have_acted);
-                    let settled = |open: &Open| match begun {
-                        true => Spent::settled(&open.bound, open.turns, failed.receipt.as_ref()),
-                        false => Spent::default(),
+                    let settled = |open: &Open| {
+                        if begun {
+                            Spent::settled(&open.bound, open.turns, failed.receipt.as_ref())
+                        } else {
+                            Spent::default()
+                        }
                     };
                     self.steps.entry(at).or_default().settle(settled);
                 }

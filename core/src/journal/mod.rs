@@ -1,15 +1,17 @@
 //! The journal's wire form: what a record is, byte by byte. Types of their own, apart from what the program works with.
 
+mod budgeted;
 mod event;
 mod header;
 mod record;
 mod structure;
 
+pub use budgeted::{Budgeted, Driven, Raised};
 pub use event::{
-    Accepted, Adopted, Answered, Asked, Budgeted, CauseKind, Caused, CausesClosed, Decided, DecisionMade,
-    Directed, Driven, Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Frozen, FrozenKeys, Given,
-    Group, InputAccepted, Interrupted, Named, Opened, Parked, Raised, Reassigned, Refused, Renamed,
-    RunStarted, Started, Succeeded, Superseded, Timed,
+    Accepted, Adopted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Directed,
+    Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Frozen, FrozenKeys, Given, Group, InputAccepted,
+    Interrupted, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted, Started, Succeeded,
+    Superseded, Timed,
 };
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};

@@ -111,10 +111,7 @@ impl Walk {
         let step = self.number(at.node);
         let (known, group) = {
             let history = self.history();
-            let known = match around.own {
-                true => history.worst.get(&step),
-                false => history.by_path.get(&name),
-            };
+            let known = if around.own { history.worst.get(&step) } else { history.by_path.get(&name) };
             (
                 known.copied().unwrap_or_default(),
                 history.by_path.get(&around.path).copied().unwrap_or_default(),
@@ -223,9 +220,8 @@ impl Walk {
             CallEnd::Failed { failure, may_have_acted, .. } => (None, begun(failure.class, *may_have_acted)),
             CallEnd::Taken(..) => (None, true),
         };
-        let spent = |reserved: &Reservation| match begun {
-            true => Spent::settled(&reserved.bound, reserved.turns, receipt),
-            false => Spent::default(),
+        let spent = |reserved: &Reservation| {
+            if begun { Spent::settled(&reserved.bound, reserved.turns, receipt) } else { Spent::default() }
         };
         let accounts = self.accounts.settle(at, spent);
         self.room_in(&accounts);

@@ -10,11 +10,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// What is wrong with a budget by itself.
 pub(crate) fn empty(of: &str, budget: &Budget, at: Location) -> Option<PlanError> {
-    let nothing = budget.leaves_nothing().then(|| {
+    budget.leaves_nothing().then(|| {
         let message = format!("the budget of {of} leaves nothing to spend");
         PlanError::new(PlanErrorKind::EmptyBudget, at, message, "give more than zero, or leave it out")
-    });
-    nothing
+    })
 }
 
 /// What is wrong with what one call of an agent may cost.
@@ -106,12 +105,10 @@ impl Draft {
             let around = self.bounds_around(node);
             if let Some((Kind::Agent(agent), seen)) =
                 self.seen(node).and_then(|seen| Some((seen.kind?, seen)))
-            {
-                if let Some(error) =
+                && let Some(error) =
                     around.iter().find_map(|bounds| unbounded(seen.name, agent, seen.at, bounds))
-                {
-                    note(error);
-                }
+            {
+                note(error);
             }
             let shared = around.iter().enumerate();
             for (index, bounds, name) in
