@@ -176,6 +176,50 @@ async fn a_failure_lets_go_of_what_waits_for_room() {
 }
 
 #[tokio::test]
+async fn a_quorum_that_has_its_members_lets_go_of_what_waits_for_room() {
+    let plan = Plan::new("first", |_: Step<()>| {
+        parallel("race", ["a", "b", "c"], |_| bounded("go", 0.4)).budget(Budget::usd(0.5)).first()
+    })
+    .unwrap();
+    let store = Store::new();
+    let (runner, calls) = costing(0.4);
+    let executor = store.executor(runner);
+    assert_eq!(start(&executor, &plan, ()).await.completed().0, "<race[a]/go>");
+    assert_eq!(calls.count(), 1);
+    drop(executor);
+    resume(&store.replayer(), &plan).await.completed();
+}
+
+#[tokio::test]
+async fn nothing_is_paid_in_a_rehearsal_so_budgets_do_not_count() {
+    let rehearsal = chain().budget(Budget::usd(0.5)).unwrap().rehearse(()).await.unwrap();
+    rehearsal.ensure_covered().unwrap();
+}
+
+#[tokio::test]
+async fn one_decision_raises_all_that_a_pattern_names() {
+    let words = || ["a", "b", "c"].map(str::to_owned).to_vec();
+    let store = Store::new();
+    let executor = store.executor(costing(0.5).0);
+    let needs = start(&executor, &items(0.5, 9.0), words()).await.parked();
+    assert_eq!(needs.len(), 3, "{needs:?}");
+    let by = Actor::claimed("ada");
+    let to = raise(Budget::usd(1.0));
+    assert_eq!(executor.decide_matching(&run_id(), "words[*]/one", to, by).await.unwrap(), 3);
+    resume(&executor, &items(0.5, 9.0)).await.completed();
+    // What one call of a step may cost, for all its copies at once.
+    let store = Store::new();
+    let executor = store.executor(costing(0.7).0);
+    let needs = start(&executor, &items(9.0, 9.0), words()).await.parked();
+    let paths: Vec<_> = needs.iter().map(|need| need.path.as_str()).collect();
+    assert_eq!(paths, ["words[*]/one/first", "words[*]/one/second"]);
+    for path in paths {
+        executor.raise(&run_id(), path, Budget::usd(0.7)).await.unwrap();
+    }
+    resume(&executor, &items(9.0, 9.0)).await.completed();
+}
+
+#[tokio::test]
 async fn no_more_calls_begin_at_once_than_there_is_room_for() {
     let (under_way, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let highest = Arc::clone(&most);
