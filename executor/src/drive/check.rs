@@ -7,7 +7,7 @@ use crate::{
     program::Program,
     services::Services,
     sweep::sweep_all,
-    walk::{ROOT, Settings, Walk},
+    walk::{ROOT, Settings, Walk, renamed},
 };
 use hermes_core::{
     digest::Digest,
@@ -45,6 +45,12 @@ pub(super) fn check(
         ledger.lapse(run, now)?;
         let state = ledger.state(run)?;
         fits(&state, &program.graph, id)?;
+        let append = |records| ledger.commit(run, Append { records, blobs: Vec::new(), now });
+        let renames = renamed(&state, &program.graph);
+        if !renames.is_empty() {
+            append(renames)?;
+            continue;
+        }
         if !swept {
             sweep_what_is_left(services, run, &state)?;
             swept = true;
@@ -60,7 +66,6 @@ pub(super) fn check(
         if let Some(why) = walk.broken() {
             return Err(DriveError::Broken(why.to_owned()));
         }
-        let append = |records| ledger.commit(run, Append { records, blobs: Vec::new(), now });
         if !walk.state().decisions.is_empty() || !walk.state().directed.is_empty() {
             let mut records = accepted_inputs(services, walk.state())?;
             records.extend(walk.apply_decisions());
@@ -79,9 +84,9 @@ pub(super) fn check(
             append(vec![parked(Vec::new())])?;
             continue;
         }
-        let causes = walk.version_causes();
-        if walk.state().ended.is_some() && !causes.is_empty() {
-            append(causes)?;
+        let changes = walk.changes();
+        if walk.state().ended.is_some() && !changes.is_empty() {
+            append(changes)?;
             continue;
         }
         if let Some(ended) = walk.state().ended {
@@ -130,7 +135,7 @@ fn sweep_what_is_left(services: &Services, run: RunNo, state: &RunState) -> Resu
 
 /// Refuses a run that was begun with another plan.
 pub(crate) fn same_plan(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
-    match state.start.as_ref().filter(|start| start.plan != graph.name()) {
+    match state.start.as_ref().filter(|start| start.plan != graph.name() && !graph.old_names().contains(&start.plan)) {
         None => Ok(()),
         Some(start) => Err(DriveError::OtherPlan {
             run: id.clone(),

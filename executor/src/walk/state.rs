@@ -6,6 +6,7 @@
 use super::{
     branch::Taken,
     call::CallState,
+    changes::Changes,
     conflict::{Conflict, Doubtful},
     emit::Emit,
     frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Phase, Slot},
@@ -141,8 +142,8 @@ pub(crate) struct Walk {
     pub(super) doubts: Vec<Doubtful>,
     /// What a check found to be written once the walk goes.
     pub(super) later: Vec<Emit>,
-    /// Steps that run again because the author gave them another version.
-    pub(super) versions: BTreeSet<Address>,
+    /// What the plan says of finished steps that differ.
+    pub(super) changes: Changes,
     /// The input that was given, where it is another than the run's.
     pub(super) other_input: Option<Val>,
     pub(super) emits: Vec<Emit>,
@@ -200,7 +201,7 @@ impl Walk {
             time,
             conflicts: Vec::new(),
             doubts: Vec::new(),
-            versions: BTreeSet::new(),
+            changes: Changes::default(),
             other_input: None,
             emits: Vec::new(),
             cancels: Vec::new(),
@@ -225,7 +226,7 @@ impl Walk {
         self.checking = false;
         self.name_steps();
         self.restore_places();
-        self.open_version_causes();
+        self.write_changes();
         self.emits.append(&mut self.later);
         for at in std::mem::take(&mut self.held) {
             self.look_again(at);
