@@ -135,7 +135,11 @@ fn sweep_what_is_left(services: &Services, run: RunNo, state: &RunState) -> Resu
 
 /// Refuses a run that was begun with another plan.
 pub(crate) fn same_plan(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
-    match state.start.as_ref().filter(|start| start.plan != graph.name() && !graph.old_names().contains(&start.plan)) {
+    match state
+        .start
+        .as_ref()
+        .filter(|start| start.plan != graph.name() && !graph.old_names().contains(&start.plan))
+    {
         None => Ok(()),
         Some(start) => Err(DriveError::OtherPlan {
             run: id.clone(),

@@ -31,6 +31,9 @@ use std::sync::Arc;
 /// What a person is shown beside a question that is asked again because the last answer cannot be read as its type.
 const AGAIN: &str = "the last answer does not count";
 
+/// Under which name a person is shown what was answered when the question was asked before.
+const EARLIER: &str = "the earlier answer";
+
 /// A question as the plan puts it today.
 #[derive(Clone)]
 pub(super) struct Question {
@@ -232,8 +235,9 @@ impl Walk {
             blobs.push(bytes);
             address
         };
-        let texts: Result<Vec<_>, _> =
-            question.shown.iter().map(|(name, value)| Ok((name.clone(), value.text()?))).collect();
+        let earlier = self.earlier_answer(question.address);
+        let shown = question.shown.iter().chain(&earlier);
+        let texts: Result<Vec<_>, _> = shown.map(|(name, value)| Ok((name.clone(), value.text()?))).collect();
         let choices = question.choices.as_ref().map(Val::text).transpose();
         let (texts, choices) = match (texts, choices) {
             (Ok(texts), Ok(choices)) => (texts, choices),
@@ -268,6 +272,13 @@ impl Walk {
         let (address, print) = (question.address, question.print);
         self.emit_with(address, generation, print, Digest::ZERO, &event, blobs, Then::Asked(at, until));
         Looked::Opening
+    }
+
+    /// What was answered to a question that is asked again.
+    fn earlier_answer(&self, address: Address) -> Option<(String, Val)> {
+        let cell = self.state.cell(address).filter(|cell| cell.status == CellStatus::Answered)?;
+        let value = Val::stored(cell.output, Arc::clone(&self.fetch), cell.outcome.0);
+        Some((EARLIER.to_owned(), value))
     }
 
     /// Whom today's plan says the question is for.

@@ -12,40 +12,65 @@ use hermes_plan::graph::{Graph, Rename};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The records that give what was recorded under another path the one it has in today's plan. Several renamings may
-/// follow one another; what the plan still has under its recorded path keeps it.
+/// follow one another; what the plan still has under its recorded path keeps it, unless another step claims that path.
 pub(crate) fn renamed(state: &RunState, graph: &Graph) -> Vec<Record> {
     let renames = graph.renames();
     if renames.is_empty() {
         return Vec::new();
     }
-    let kinds: BTreeMap<&StepPath, &str> =
-        graph.nodes().map(|node| (&node.pattern, node.kind.word())).collect();
-    let with_records: BTreeSet<StepNo> = state.cells().map(|(at, _)| at.step).collect();
-    let fits = |pattern: &StepPath, kind: &str| match kinds.get(pattern) {
-        Some(today) => *today == kind,
-        None => grown_from(graph, pattern).is_some(),
-    };
-    let mut taken: BTreeSet<StepPath> = BTreeSet::new();
+    let today = Today::of(graph);
+    let mut recorded: BTreeSet<StepNo> = state.cells().map(|(at, _)| at.step).collect();
     let mut records = Vec::new();
-    for (step, (recorded, kind)) in (0..).map(StepNo).zip(&state.steps) {
-        if recorded.is_empty() || !with_records.contains(&step) || fits(recorded, kind) {
-            continue;
+    // A path is free once what had it has got another: until then, and where it never does, what claims it waits.
+    loop {
+        let mut moved = Vec::new();
+        for step in &recorded {
+            let Some((path, kind)) = state.steps.get(step.0 as usize).filter(|(path, _)| !path.is_empty())
+            else {
+                continue;
+            };
+            let claimed = || renames.iter().any(|rename| rename.new == *path);
+            if today.has(path, kind) && !claimed() {
+                continue;
+            }
+            let free = |path: &StepPath| {
+                let holder = state.number(path).filter(|holder| recorded.contains(holder));
+                holder.is_none() && !moved.iter().any(|(_, taken)| taken == path)
+            };
+            let target =
+                reachable(path, &renames).into_iter().find(|path| today.has(path, kind) && free(path));
+            moved.extend(target.map(|target| (*step, target)));
         }
-        let free = |pattern: &StepPath| {
-            let other = state.number(pattern).filter(|other| with_records.contains(other));
-            other.is_none() && !taken.contains(pattern)
-        };
-        let Some(today) =
-            reachable(recorded, &renames).into_iter().find(|pattern| fits(pattern, kind) && free(pattern))
-        else {
-            continue;
-        };
-        taken.insert(today.clone());
-        let event = Event::Renamed(Renamed { pattern: today.to_string() });
-        let at = Address { place: Place::ROOT, step };
-        records.push(Record::new(at, 0, Digest::ZERO, Digest::ZERO, &event));
+        if moved.is_empty() {
+            return records;
+        }
+        for (step, path) in moved {
+            recorded.remove(&step);
+            let at = Address { place: Place::ROOT, step };
+            let event = Event::Renamed(Renamed { pattern: path.to_string() });
+            records.push(Record::new(at, 0, Digest::ZERO, Digest::ZERO, &event));
+        }
     }
-    records
+}
+
+/// What today's plan has.
+struct Today<'a> {
+    graph: &'a Graph,
+    kinds: BTreeMap<&'a StepPath, &'static str>,
+}
+
+impl<'a> Today<'a> {
+    fn of(graph: &'a Graph) -> Self {
+        Self { graph, kinds: graph.nodes().map(|node| (&node.pattern, node.kind.word())).collect() }
+    }
+
+    /// Whether there is such a step, or may be once it is built.
+    fn has(&self, path: &StepPath, kind: &str) -> bool {
+        match self.kinds.get(path) {
+            Some(today) => *today == kind,
+            None => grown_from(self.graph, path).is_some(),
+        }
+    }
 }
 
 /// The paths that renamings lead to, those of the fewest first.
