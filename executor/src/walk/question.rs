@@ -6,6 +6,7 @@ use super::{
     emit::Then,
     frame::{At, Fault, Group, Phase, Slot},
     guard::guarded,
+    met::Met,
     replay::{Now, Verdict, judge},
     request::{named, raw},
     review::answer_check,
@@ -154,6 +155,7 @@ impl Walk {
                     Ok(_) => {
                         self.counts.reused += 1;
                         self.counts.ok += 1;
+                        self.meet(question.address, Met::Settled);
                         Looked::Answered(value)
                     }
                     // Valid for its schema, but not what today's type reads: asked again, with the reason.
@@ -170,6 +172,7 @@ impl Walk {
                 Ok(assignee) => {
                     self.reassign(question.address, cell.request, assignee);
                     self.keep_open(cell.request, at, cell.instant);
+                    self.meet(question.address, Met::Open);
                     Looked::Open
                 }
                 Err(failure) => {
@@ -211,6 +214,7 @@ impl Walk {
             }
         };
         if self.checking {
+            self.meet(question.address, Met::Held(at));
             return Looked::Held;
         }
         if let Some(cell) = replaces.filter(|cell| cell.status == CellStatus::Asked) {

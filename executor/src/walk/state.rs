@@ -10,6 +10,7 @@ use super::{
     conflict::{Conflict, Doubtful},
     emit::Emit,
     frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Phase, Slot},
+    met::Met,
     pools::Pools,
     programs::Programs,
 };
@@ -148,6 +149,8 @@ pub(crate) struct Walk {
     pub(super) other_input: Option<Val>,
     pub(super) emits: Vec<Emit>,
     pub(super) cancels: Vec<At>,
+    /// What a check met, where somebody wants to know.
+    pub(super) met: Option<BTreeMap<Address, Met>>,
     pub(super) pools: Pools,
     /// Items that kept their place when they went on to their next stage.
     pub(super) handed_over: Vec<FrameId>,
@@ -205,6 +208,7 @@ impl Walk {
             other_input: None,
             emits: Vec::new(),
             cancels: Vec::new(),
+            met: None,
             pools: Pools::default(),
             handed_over: Vec::new(),
             ranks: 0,
