@@ -9,6 +9,7 @@ mod error;
 mod executor;
 mod layout;
 pub mod ledger;
+mod preview;
 pub mod process;
 mod program;
 mod redact;
@@ -30,6 +31,7 @@ pub use executor::{
     ExecutorOptionsBuilder, Needs, Outcome, Raising, Run, RunLayout, Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};
+pub use preview::{Because, Fate, LastCost, Preview, PreviewStep, Tally};
 pub use redact::Secrets;
 pub use rehearse::{Ending, NotCovered, Rehearsal, Rehearse, RehearsedRun, Rehearsing, Sampled, Uncovered};
 pub use runner::{

@@ -8,9 +8,11 @@ mod driver;
 mod load;
 mod outcome;
 mod pool;
+mod preview;
 mod turns;
 
 pub(crate) use check::{bounded, same_plan};
 pub(crate) use driver::{Control, Drive, drive};
 use load::JournalLookup;
 pub(crate) use outcome::{Ending, Published, RawOutcome};
+pub(crate) use preview::{Foreseen, foresee};

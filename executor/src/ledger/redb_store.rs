@@ -50,6 +50,8 @@ pub struct RedbStore {
     pub(super) failed: OnceLock<String>,
     /// Declared after the database, and yet dropped before it: see [`Drop`].
     pub(super) note: Option<Note>,
+    /// Whether it was opened for reading only.
+    pub(super) read_only: bool,
 }
 
 impl Drop for RedbStore {
@@ -166,6 +168,9 @@ impl RedbStore {
         quick_repair: bool,
         fill: impl FnOnce(&WriteTransaction) -> Result<(), redb::Error>,
     ) -> Result<(), LedgerError> {
+        if self.read_only {
+            return Err(LedgerError::ReadOnly { ledger: self.name() });
+        }
         let run = || -> Result<(), redb::Error> {
             let mut transaction = self.db.begin_write()?;
             transaction.set_quick_repair(quick_repair);
@@ -370,6 +375,9 @@ impl Store for RedbStore {
     }
 
     fn settle(&self) -> Result<(), LedgerError> {
+        if self.read_only {
+            return Ok(());
+        }
         self.transact("settling", true, |_| Ok(()))
     }
 }

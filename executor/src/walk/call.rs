@@ -13,7 +13,7 @@ use hermes_core::{
     effect::Effect,
     failure::Failure,
     fingerprint::{fingerprint, idempotency_key},
-    fold::CellStatus,
+    fold::{Cell, CellStatus},
     journal::{Event, Failed, Refused, Started, Succeeded},
     receipt::Receipt,
     request::Request,
@@ -113,7 +113,7 @@ impl Walk {
         // No request has the fingerprint zero: the failure to make one is never taken for the answer to another.
         let print = made.as_ref().map_or(Digest::ZERO, |((request, _), _)| fingerprint(request));
         let cell = self.state.cell(address);
-        let versioned = self.versions.contains(&address);
+        let versioned = self.changes.again(address);
         let caused = caused || versioned || cell.is_some_and(|cell| self.state.below_own_cause(cell));
         // A step that finished and runs again below somebody else's cause is a new generation too.
         let generation = cell.map_or(0, |cell| {
@@ -126,8 +126,14 @@ impl Walk {
         let announced = self.announced(at);
         let effect = self.effect_of(at);
         let path = if announced { self.path(at).to_string() } else { String::new() };
-        let key =
-            if announced { idempotency_key(&self.run, &path, &print, generation) } else { Digest::ZERO };
+        // An attempt that goes on keeps its key, whatever its path is called today.
+        let open = |cell: &&Cell| matches!(cell.status, CellStatus::Started | CellStatus::Interrupted);
+        let begun = cell.filter(|cell| same && announced && open(cell)).cloned();
+        let begun = begun.and_then(|cell| self.started(&cell).ok().flatten()).map(|started| started.key);
+        let key = begun.unwrap_or_else(|| match announced {
+            true => idempotency_key(&self.run, &path, &print, generation),
+            false => Digest::ZERO,
+        });
         let cookie = || format!("{}-{attempt}-{:016x}", key.short(), self.settings.nonce);
         let cookie = if announced { cookie() } else { String::new() };
         let model = match &made {

@@ -7,9 +7,11 @@ use super::{
     accounts::Accounts,
     branch::Taken,
     call::CallState,
+    changes::Changes,
     conflict::{Conflict, Doubtful},
     emit::Emit,
     frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Phase, Slot},
+    met::Met,
     pools::Pools,
     programs::Programs,
 };
@@ -144,12 +146,14 @@ pub(crate) struct Walk {
     pub(super) doubts: Vec<Doubtful>,
     /// What a check found to be written once the walk goes.
     pub(super) later: Vec<Emit>,
-    /// Steps that run again because the author gave them another version.
-    pub(super) versions: BTreeSet<Address>,
+    /// What the plan says of finished steps that differ.
+    pub(super) changes: Changes,
     /// The input that was given, where it is another than the run's.
     pub(super) other_input: Option<Val>,
     pub(super) emits: Vec<Emit>,
     pub(super) cancels: Vec<At>,
+    /// What a check met, where somebody wants to know.
+    pub(super) met: Option<BTreeMap<Address, Met>>,
     pub(super) pools: Pools,
     pub(super) accounts: Accounts,
     /// Items that kept their place when they went on to their next stage.
@@ -204,10 +208,11 @@ impl Walk {
             time,
             conflicts: Vec::new(),
             doubts: Vec::new(),
-            versions: BTreeSet::new(),
+            changes: Changes::default(),
             other_input: None,
             emits: Vec::new(),
             cancels: Vec::new(),
+            met: None,
             pools: Pools::default(),
             accounts: Accounts::default(),
             handed_over: Vec::new(),
@@ -230,7 +235,7 @@ impl Walk {
         self.checking = false;
         self.name_steps();
         self.restore_places();
-        self.open_version_causes();
+        self.write_changes();
         self.emits.append(&mut self.later);
         for at in std::mem::take(&mut self.held) {
             self.look_again(at);

@@ -6,6 +6,7 @@ use super::{
     emit::Then,
     frame::{At, Slot},
     guard::guarded,
+    met::Met,
     replay::{Now, Verdict, judge},
     request::raw,
     state::Walk,
@@ -89,6 +90,7 @@ impl Walk {
 
     fn wait_for(&mut self, at: At, until: Timestamp) {
         *self.slot_mut(at) = Slot::Timed;
+        self.meet(self.address(at), Met::Open);
         self.timers.insert((until, at));
     }
 
