@@ -71,6 +71,8 @@ async fn items_have_their_own_and_the_others_go_on() {
     let executor = store.executor(runner());
     let needs = start(&executor, &items(0.75, 9.0), words()).await.parked();
     let found: Vec<_> = needs.iter().map(said).collect();
+    // One item at a time: the one that waits for a raise gives its place to the other.
+    assert_eq!(executor.spent_in(&run_id(), "words[cheap]").unwrap().usd, usd(0.5));
     let asks = Some("words[dear]/one/second".to_owned());
     assert_eq!(found, [("words[dear]/one".to_owned(), Unit::Usd, 750_000_000, 500_000_000, asks)]);
     drop(executor);

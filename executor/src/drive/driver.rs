@@ -413,6 +413,9 @@ impl Driver {
         if self.anew {
             return Ok(Settled::GoesOn);
         }
+        if self.walk.give_places_away() {
+            return Ok(Settled::GoesOn);
+        }
         match self.walk.end().cloned() {
             Some(Ok((value, _))) if !self.walk.overspent() => {
                 let end = EndKind::Completed { failed: self.walk.counts().failed };

@@ -94,6 +94,8 @@ pub(super) struct Accounts {
     counted: BTreeSet<String>,
     /// Calls that have no room, by the account that has none.
     held: BTreeMap<(AccountId, NodeId), BTreeSet<At>>,
+    /// Held calls whose items have given their places away.
+    pub(super) without_place: BTreeSet<At>,
     pub(super) reserved: BTreeMap<At, Reservation>,
     measured: Option<Timestamp>,
 }
@@ -201,6 +203,12 @@ impl Accounts {
             }
         }
         short.into_iter().collect()
+    }
+
+    /// The held calls whose items may still have their places.
+    pub(super) fn with_place(&self) -> Vec<At> {
+        let held = self.held.values().flatten();
+        held.copied().filter(|at| !self.without_place.contains(at)).collect()
     }
 
     pub(super) fn any_held(&self) -> bool {

@@ -239,20 +239,41 @@ impl Walk {
         if !self.accounts.any_held() {
             return;
         }
+        let mut gone = Vec::new();
         let mut all = std::mem::take(&mut self.accounts);
         for id in accounts {
-            let gone = all.let_go(*id, |at| self.asks(at).0);
-            self.ready.extend(gone);
+            gone.extend(all.let_go(*id, |at| self.asks(at).0));
         }
         self.accounts = all;
+        self.want_again(gone);
     }
 
     /// Something has failed: what is held may be among what will not start.
     pub(super) fn look_at_held_calls(&mut self) {
         if self.accounts.any_held() {
             let gone = self.accounts.let_all_go();
-            self.ready.extend(gone);
+            self.want_again(gone);
         }
+    }
+
+    fn want_again(&mut self, calls: Vec<At>) {
+        for at in calls {
+            if self.accounts.without_place.remove(&at) {
+                self.want_call(at);
+            } else {
+                self.ready.push_back(at);
+            }
+        }
+    }
+
+    /// Nothing else can move: items whose calls are held wait only for people now, and give their places to others. True if
+    /// that lets a call go.
+    pub(crate) fn give_places_away(&mut self) -> bool {
+        for at in self.accounts.with_place() {
+            self.accounts.without_place.insert(at);
+            self.call_dropped(at);
+        }
+        self.wants_dispatch()
     }
 
     /// Takes in how late it is, before something begins or ends.
