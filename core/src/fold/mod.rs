@@ -2,6 +2,7 @@
 
 mod apply;
 mod cells;
+mod failing;
 mod state;
 mod summary;
 

@@ -6,6 +6,7 @@ use crate::{
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::{DecisionMade, Directed, Kind, RunStarted, WireError},
     path::StepPath,
+    people::Actor,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,6 +114,8 @@ pub struct RunState {
     pub summary: Summary,
     /// The record that ended the run last, while it is ended.
     pub ended: Option<Seq>,
+    /// Who has cancelled the run, while that is not recorded as its end.
+    pub cancelled: Option<Actor>,
 }
 
 impl Default for RunState {
@@ -131,6 +134,7 @@ impl Default for RunState {
             dropped: BTreeSet::new(),
             summary: Summary::default(),
             ended: None,
+            cancelled: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The body of each kind of record. Wire names are explicit and fixed; no `flatten`, no `untagged`.
 
+use super::{CancelAsked, Delayed, Late};
 use crate::{
     digest::Digest,
     effect::Effect,
@@ -73,6 +74,12 @@ pub enum Event {
     InputAccepted(InputAccepted),
     /// See [`Adopted`].
     Adopted(Adopted),
+    /// See [`Delayed`].
+    Delayed(Delayed),
+    /// See [`Late`].
+    Late(Late),
+    /// See [`CancelAsked`].
+    CancelAsked(CancelAsked),
 }
 
 /// A run began. Its input's digest is the header's output digest.

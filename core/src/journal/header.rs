@@ -105,6 +105,12 @@ kinds! {
     InputAccepted = 33,
     /// An outcome was taken over from another run.
     Adopted = 34,
+    /// An attempt failed, and another is due.
+    Delayed = 40,
+    /// A call that had been given up ended after all.
+    Late = 41,
+    /// Somebody cancelled steps, or the run: it takes effect from here on.
+    CancelAsked = 42,
 }
 
 /// The header of a record.

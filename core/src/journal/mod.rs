@@ -1,6 +1,7 @@
 //! The journal's wire form: what a record is, byte by byte. Types of their own, apart from what the program works with.
 
 mod event;
+mod failing;
 mod header;
 mod record;
 mod structure;
@@ -11,6 +12,7 @@ pub use event::{
     Interrupted, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted, Started, Succeeded,
     Superseded, Timed,
 };
+pub use failing::{CancelAsked, Delayed, Late};
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};
 pub use structure::{PlannedStep, Structure};

@@ -79,6 +79,9 @@ impl Event {
             Self::Renamed(_) => Kind::Renamed,
             Self::InputAccepted(_) => Kind::InputAccepted,
             Self::Adopted(_) => Kind::Adopted,
+            Self::Delayed(_) => Kind::Delayed,
+            Self::Late(_) => Kind::Late,
+            Self::CancelAsked(_) => Kind::CancelAsked,
         }
     }
 
@@ -112,6 +115,9 @@ impl Event {
             Self::Renamed(body) => json(body),
             Self::InputAccepted(body) => json(body),
             Self::Adopted(body) => json(body),
+            Self::Delayed(body) => json(body),
+            Self::Late(body) => json(body),
+            Self::CancelAsked(body) => json(body),
         }
     }
 }
@@ -175,6 +181,9 @@ impl Record {
             Kind::Renamed => Event::Renamed(self.read()?),
             Kind::InputAccepted => Event::InputAccepted(self.read()?),
             Kind::Adopted => Event::Adopted(self.read()?),
+            Kind::Delayed => Event::Delayed(self.read()?),
+            Kind::Late => Event::Late(self.read()?),
+            Kind::CancelAsked => Event::CancelAsked(self.read()?),
         })
     }
 

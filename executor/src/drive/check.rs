@@ -7,13 +7,13 @@ use crate::{
     program::Program,
     services::Services,
     sweep::sweep_all,
-    walk::{ROOT, Settings, Walk},
+    walk::{ROOT, Settings, Walk, cancelled_call},
 };
 use hermes_core::{
     digest::Digest,
     fold::{RunState, RunStatus},
     ids::{RunId, RunNo, Seq},
-    journal::{EndKind, Event, Group, InputAccepted, Parked, Record},
+    journal::{EndKind, Ended, Event, Group, InputAccepted, Parked, Record},
     people::{Decision, NeedKind},
     value::Val,
 };
@@ -49,8 +49,14 @@ pub(super) fn check(
             sweep_what_is_left(services, run, &state)?;
             swept = true;
         }
+        let closed = cancelled_before(services, run, &state)?;
+        if !closed.is_empty() {
+            ledger.commit(run, Append { records: closed, blobs: Vec::new(), now })?;
+            continue;
+        }
         let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
-        let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
+        let retries = services.stand_in.is_none();
+        let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce, retries };
         let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
         if let Some(input) = &input {
             walk.check_input(input);
@@ -89,6 +95,24 @@ pub(super) fn check(
         }
         return Ok(Checked::Goes(Box::new(walk)));
     }
+}
+
+/// What somebody had cancelled when the process ended, as the records that say so: nothing of it is left any more.
+fn cancelled_before(services: &Services, run: RunNo, state: &RunState) -> Result<Vec<Record>, DriveError> {
+    let mut records = Vec::new();
+    for (at, cell) in state.begun_or_delayed() {
+        let Some(asked) = cell.cancelled else { continue };
+        let record = services.ledger.record(run, asked)?;
+        let event = record.event().map_err(|error| DriveError::Broken(error.to_string()))?;
+        if let Event::CancelAsked(asked) = event {
+            records.push(cancelled_call(state, at, cell, &asked));
+        }
+    }
+    if let Some(by) = state.cancelled.clone() {
+        let end = Event::Ended(Ended { end: EndKind::Cancelled { by } });
+        records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &end));
+    }
+    Ok(records)
 }
 
 /// The inputs that were accepted in the place of the run's.

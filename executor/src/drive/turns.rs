@@ -3,7 +3,7 @@
 
 use crate::{
     runner::{AgentCall, AgentReply, Answer, CallWatch, Expect, Runner, RunnerError, RunnerErrorKind, Turn},
-    walk::{CallEnd, guarded, panic_message},
+    walk::{CallEnd, Limit, guarded, panic_message},
 };
 use hermes_core::{
     failure::{Failure, FailureClass},
@@ -16,6 +16,7 @@ use hermes_plan::graph::{Check, ComputeFn, Location};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +39,8 @@ pub(super) struct Attempt {
     pub(super) runner: Arc<dyn Runner>,
     pub(super) call: AgentCall,
     pub(super) cancel: CancellationToken,
+    /// How long nothing may be heard of it.
+    pub(super) stall: Option<Duration>,
     pub(super) standard: Standard,
     /// How many turns may follow the first.
     pub(super) repair: u32,
@@ -62,8 +65,8 @@ enum Worth {
 }
 
 impl Attempt {
-    pub(super) async fn turns(self) -> CallEnd {
-        let Self { runner, mut call, cancel, standard, repair, keep } = self;
+    pub(super) async fn turns(self, watch: CallWatch) -> CallEnd {
+        let Self { runner, mut call, cancel, standard, repair, keep, .. } = self;
         let identity = match catch_unwind(AssertUnwindSafe(|| runner.identity())) {
             Ok(identity) => identity,
             Err(panic) => {
@@ -80,7 +83,8 @@ impl Attempt {
             // Only a call that may have another turn is needed afterwards.
             let next = (turn <= repair).then(|| call.clone());
             let expect = call.expect.clone();
-            let reply = match runner.run(call, CallWatch::new(cancel.clone())).await {
+            watch.heartbeat();
+            let reply = match runner.run(call, watch.clone()).await {
                 Ok(reply) => reply,
                 Err(error) => return runner_failed(error, turn > 1),
             };
@@ -188,6 +192,7 @@ fn invalid(violations: &[String], check: Option<Location>, turn: u32, too_long: 
 
 /// The failure of a call that gave no answer. In a later turn it has begun, whatever the runner says of that turn.
 fn runner_failed(error: RunnerError, begun: bool) -> CallEnd {
+    let may_have_acted = begun || error.kind != RunnerErrorKind::NotBegun;
     let class = match error.kind {
         RunnerErrorKind::Failed => FailureClass::RunnerError,
         RunnerErrorKind::NotBegun if begun => FailureClass::RunnerError,
@@ -200,7 +205,12 @@ fn runner_failed(error: RunnerError, begun: bool) -> CallEnd {
     };
     let mut failure = Failure::new(class, error.message);
     failure.raw = error.raw;
-    CallEnd::Failed { failure, may_have_acted: begun || error.kind != RunnerErrorKind::NotBegun }
+    match error.kind {
+        RunnerErrorKind::RateLimited => {
+            CallEnd::Limited { failure, may_have_acted, limit: Limit::Said(error.retry_after) }
+        }
+        _ => CallEnd::Failed { failure, may_have_acted },
+    }
 }
 
 impl Standard {

@@ -1,5 +1,6 @@
 //! The executor as programs see it: options, starting runs and waiting for them, and what people do to them.
 
+mod cancel;
 mod decide;
 mod direct;
 mod handle;
@@ -11,6 +12,7 @@ mod refused;
 mod run;
 mod start;
 
+pub use cancel::Cancelling;
 pub use decide::Deciding;
 pub use direct::{Attempt, AttemptEnd, Directing};
 pub use handle::Executor;

@@ -204,7 +204,13 @@ fn apply(
             }
         }
         // These may touch any number of needs, and are rare.
-        Kind::Expired | Kind::Superseded | Kind::Parked | Kind::DecisionMade | Kind::Caused | Kind::Ended => {
+        Kind::Expired
+        | Kind::Superseded
+        | Kind::Parked
+        | Kind::DecisionMade
+        | Kind::Caused
+        | Kind::CancelAsked
+        | Kind::Ended => {
             let keys = |summary: &Summary| summary.needs().keys().copied().collect::<BTreeSet<_>>();
             let before = keys(summary);
             summary.apply(seq, record)?;

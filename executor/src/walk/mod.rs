@@ -3,6 +3,7 @@
 
 mod branch;
 mod call;
+mod cancel;
 mod catch;
 mod causes;
 mod command;
@@ -11,6 +12,7 @@ mod dag;
 mod decide;
 mod derived;
 mod emit;
+mod failing;
 mod fan;
 mod frame;
 mod freeze;
@@ -33,9 +35,11 @@ mod wait;
 mod wording;
 
 pub(crate) use call::{CallEnd, Sent};
+pub(crate) use cancel::{cancelled, cancelled_call};
 pub(crate) use command::Invocation;
 pub(crate) use conflict::unfit;
 pub(crate) use emit::Then;
+pub(crate) use failing::{Limit, RunnerName};
 pub(crate) use frame::At;
 pub(crate) use guard::{guarded, panic_message};
 pub use state::Counts;

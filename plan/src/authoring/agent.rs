@@ -3,7 +3,7 @@
 use super::{
     arity::for_each_arity,
     inputs::{Inputs, Room},
-    leaf::{Leaf, leaf_options},
+    leaf::{Leaf, leaf_options, stall_option},
     prompt::{BeforePrompt, Checked, Given, HasPrompt, NoPrompt, PromptText, Prompted, Yields},
     step::Step,
     value::value,
@@ -70,6 +70,7 @@ pub struct AgentBuilder<I, P> {
 
 impl<I: Inputs, P> AgentBuilder<I, P> {
     leaf_options!();
+    stall_option!();
 
     /// Gives it the output of a step, under a name. Inputs come before the prompt, up to 8.
     #[track_caller]
@@ -275,6 +276,8 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
             isolation,
             runner,
             timeout: leaf.timeout,
+            stall: leaf.stall,
+            retry: leaf.retry.unwrap_or_default(),
             effect: leaf.effect.unwrap_or(default),
             version: leaf.version,
             check: checker::<T>(leaf.begun.at()),

@@ -7,6 +7,7 @@ use super::{
 use crate::templates::ReadyTemplate;
 use hermes_core::{
     effect::{Effect, Isolation},
+    retry::Retry,
     schema::Schema,
     value::Val,
 };
@@ -247,6 +248,10 @@ pub struct Agent {
     pub runner: Option<String>,
     /// The longest it may take.
     pub timeout: Option<Duration>,
+    /// How long nothing may be heard of it.
+    pub stall: Option<Duration>,
+    /// How often it is tried again by itself.
+    pub retry: Retry,
     /// What running it twice would do.
     pub effect: Effect,
     /// The author's version.
@@ -329,6 +334,8 @@ pub struct LocalStep {
     pub check: ComputeFn,
     /// The longest it may take.
     pub timeout: Option<Duration>,
+    /// How often it is tried again by itself.
+    pub retry: Retry,
     /// What running it twice would do.
     pub effect: Effect,
     /// The author's version.

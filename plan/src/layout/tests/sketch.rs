@@ -160,6 +160,8 @@ impl Sketch {
             isolation: Isolation::Workspace,
             runner: None,
             timeout: None,
+            stall: None,
+            retry: Retry::default(),
             effect: Effect::Idempotent,
             version: None,
         };
@@ -178,6 +180,7 @@ impl Sketch {
             at: Location::caller(),
             check: nothing(),
             timeout: None,
+            retry: Retry::default(),
             effect: Effect::Pure,
             version: None,
         };
