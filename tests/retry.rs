@@ -242,7 +242,9 @@ async fn local_steps_are_tried_again_too_but_not_after_a_panic() {
             .into_iter()
             .filter(|record| matches!(record.header.kind, Kind::Delayed | Kind::Succeeded));
         let more = Calls::default();
-        made.for_each(|_| drop(more.add()));
+        for _ in made {
+            more.add();
+        }
         let counted = more.clone();
         let plan = Plan::new("local", move |_: Step<()>| {
             let (blocking, running) = (counted.clone(), counted.clone());
@@ -390,7 +392,6 @@ async fn a_command_that_failed_is_started_again_with_the_same_key() {
 
 #[tokio::test(start_paused = true)]
 async fn a_changed_request_is_sent_at_once_and_a_drawing_says_what_it_waits_for() {
-    let clock = paused_clock();
     let plan = |prompt: &'static str| {
         Plan::new("fetching", move |_: Step<()>| {
             agent("fetch")
@@ -402,7 +403,7 @@ async fn a_changed_request_is_sent_at_once_and_a_drawing_says_what_it_waits_for(
     };
     let whole = Ledger::in_memory().unwrap();
     let over = |ledger: Ledger, runner: Scripted| {
-        Executor::builder().ledger(ledger).runner(runner).clock(clock.clone()).build()
+        Executor::builder().ledger(ledger).runner(runner).clock(paused_clock()).build()
     };
     start(&over(whole.clone(), failing(1, RunnerErrorKind::Failed)), &plan("Fetch."), ()).await.completed();
     let left = after_each_record(&whole).find(|left| kinds(left).last().unwrap() == "Delayed").unwrap();
