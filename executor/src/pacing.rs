@@ -28,6 +28,8 @@ struct Pace {
     most: Option<u32>,
     /// How many were under way when a limit was met last.
     worst: u32,
+    /// Half of them.
+    half: u32,
     /// No call till then; after that one, alone, to see.
     closed: Option<Timestamp>,
     /// When that one began, while it is under way.
@@ -86,7 +88,8 @@ impl Pace {
             // That one was turned away says only that the window goes on.
             if !probe {
                 self.worst = self.running;
-                self.most = Some((self.running / 2).max(1));
+                self.half = (self.running / 2).max(1);
+                self.most = Some(self.half);
             }
             self.strikes = self.strikes.saturating_add(1);
             self.successes = 0;
@@ -97,6 +100,11 @@ impl Pace {
         let until = self.closed.map_or(until, |closed| closed.max(until));
         self.closed = Some(until);
         self.end(probe);
+        if !probe && epoch + 1 == self.epoch {
+            // Of those that came together, what still runs was taken; if nothing does, that says nothing.
+            let half = self.half.max(1);
+            self.most = Some(if self.running > 0 { half.min(self.running) } else { half });
+        }
         until
     }
 
@@ -133,7 +141,7 @@ impl Pace {
     /// A limit that another process has met.
     fn recall(&mut self, until: Timestamp) {
         if self.most.is_none() {
-            self.most = Some(1);
+            (self.most, self.half) = (Some(1), 1);
             self.epoch += 1;
         }
         self.closed = Some(self.closed.map_or(until, |closed| closed.max(until)));
@@ -260,17 +268,23 @@ mod tests {
     fn a_limit_halves_once_however_many_calls_it_turns_away_and_then_one_goes_ahead() {
         let mut pace = Pace::default();
         let calls = begin_all(&mut pace, at(0), 16);
-        for call in calls {
-            assert_eq!(pace.limited(call, Some(Duration::from_secs(5)), at(0)), at(5));
+        let taken = calls[12..].to_vec();
+        assert_eq!(pace.limited(calls[0], Some(Duration::from_secs(5)), at(0)), at(5));
+        assert_eq!(pace.most, Some(8));
+        for call in &calls[1..12] {
+            assert_eq!(pace.limited(*call, Some(Duration::from_secs(5)), at(0)), at(5));
         }
-        assert_eq!((pace.most, pace.running), (Some(8), 0));
+        assert_eq!((pace.most, pace.running), (Some(4), 4), "so many were taken");
+        for call in taken {
+            pace.ended(call, Said::Answered);
+        }
         assert_eq!(pace.admission(at(4)), Admission::From(at(5)));
         let probe = begin_all(&mut pace, at(5), 16);
         assert_eq!(probe, [(1, true)]);
         assert_eq!(pace.admission(at(6)), Admission::From(at(15)));
         assert_eq!(pace.admission(at(15)), Admission::Now { probe: false }, "it was taken");
         pace.ended(probe[0], Said::Answered);
-        assert_eq!(begin_all(&mut pace, at(6), 16).len(), 8);
+        assert_eq!(begin_all(&mut pace, at(6), 16).len(), 4);
     }
 
     #[test]
@@ -295,8 +309,9 @@ mod tests {
     fn it_grows_by_one_a_round_and_carefully_where_it_met_a_limit() {
         let mut pace = Pace::default();
         let calls = begin_all(&mut pace, at(0), 6);
-        for call in calls {
-            pace.limited(call, Some(Duration::from_secs(1)), at(0));
+        pace.limited(calls[0], Some(Duration::from_secs(1)), at(0));
+        for call in &calls[1..] {
+            pace.ended(*call, Said::Nothing);
         }
         let mut grew = Vec::new();
         for success in 1..=100 {
@@ -307,7 +322,7 @@ mod tests {
                 grew.push((success, pace.most.unwrap()));
             }
         }
-        assert_eq!(grew, [(3, 4), (7, 5), (47, 6), (95, 7)]);
+        assert_eq!(grew, [(3, 4), (7, 5), (47, 6), (95, 7)], "from 3, the half of 6");
     }
 
     #[test]
@@ -351,7 +366,8 @@ mod tests {
                 pace.ended(call, Said::Nothing);
             }
             let later = pace.closed.unwrap_or(now).max(now);
-            prop_assert!(matches!(pace.admission(later), Admission::Now { .. }));
+            let free = matches!(pace.admission(later), Admission::Now { .. });
+            prop_assert!(free, "{:?}", pace);
         }
     }
 }

@@ -378,7 +378,8 @@ impl Driver {
             Ok(permit) = permits.acquire_owned(), if wants => {
                 self.dispatch_one(permit);
             }
-            () = time => {}
+            // What is being written is durable in a moment, and then it is looked at how late it is.
+            () = time, if self.pending.is_empty() => {}
             Ok(()) = self.pace.changed(), if paced => {}
             // Whoever wanted to wait for the time no longer does.
             () = stay.closed(), if stays => {}
