@@ -85,6 +85,8 @@ impl Driver {
             | CallEnd::Limited { failure, may_have_acted, .. } => {
                 CallEnd::Failed { failure: with_raw(failure), may_have_acted }
             }
+            // It was told to end before this was known, and may have answered because of that.
+            CallEnd::Done(value, receipt) => CallEnd::Late { failure: why, value, receipt },
             CallEnd::Late { value, receipt, failure } if failure.class == FailureClass::Cancelled => {
                 CallEnd::Late { failure: why, value, receipt }
             }
