@@ -1,10 +1,13 @@
 //! The driver and cancellations, of the run and of steps: calls are told to end, and what waits has ended at once.
 
 use super::driver::Driver;
-use crate::walk::{At, CallEnd, cancelled};
+use crate::{
+    error::DriveError,
+    walk::{At, CallEnd, cancelled},
+};
 use hermes_core::{
     failure::{Failure, FailureClass},
-    journal::CancelAsked,
+    journal::{CancelAsked, EndKind, Ended, Event},
     path::StepPath,
     people::Actor,
 };
@@ -57,6 +60,18 @@ impl Driver {
         } else {
             self.awaited.push(awaited);
         }
+    }
+
+    /// Who has cancelled the run, as the journal has it.
+    pub(super) fn who_cancelled(&self) -> Result<Actor, DriveError> {
+        let ledger = &self.services.ledger;
+        let state = ledger.state(self.run)?;
+        let ended = state.ended.map(|seq| ledger.record(self.run, seq)).transpose()?;
+        let by = match ended.map(|record| record.event()) {
+            Some(Ok(Event::Ended(Ended { end: EndKind::Cancelled { by } }))) => Some(by),
+            _ => state.cancelled,
+        };
+        Ok(by.unwrap_or_default())
     }
 
     fn tell_to_end(&mut self, at: At) {

@@ -47,6 +47,12 @@ impl Driver {
         true
     }
 
+    /// Ends a call for which nothing was started, in the way in which all end: its places are given back.
+    fn not_begun(&self, at: At, failure: Failure) {
+        let end = CallEnd::Failed { failure, may_have_acted: false };
+        let _ = self.messages.send(Message::Finished(at, end));
+    }
+
     fn begin_agent(&mut self, at: At, node: &Node, options: &Agent) {
         let path = self.walk.path(at).to_string();
         let Some(state) = self.walk.call_mut(at) else { return };
@@ -60,7 +66,7 @@ impl Driver {
                 Ok(text) => inputs.push((input.name.clone(), text)),
                 Err(error) => {
                     let failure = Failure::new(FailureClass::Undecodable, error.to_string());
-                    return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+                    return self.not_begun(at, failure);
                 }
             }
         }
@@ -99,7 +105,7 @@ impl Driver {
         };
         let Some(runner) = self.services.runner(options.runner.as_deref()) else {
             let failure = Failure::new(FailureClass::NotBegun, "the executor has no such runner");
-            return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+            return self.not_begun(at, failure);
         };
         let cancel = self.token(at);
         let decode = Arc::clone(&options.check);
@@ -126,7 +132,7 @@ impl Driver {
         let Some(state) = self.walk.call_mut(at) else { return };
         let Sent::Command(invocation) = std::mem::take(&mut state.sent) else {
             let failure = Failure::new(FailureClass::NotBegun, "there is nothing to start");
-            return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+            return self.not_begun(at, failure);
         };
         let started = Started {
             path,

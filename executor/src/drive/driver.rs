@@ -12,6 +12,7 @@ use crate::{
 use hermes_core::{
     digest::Digest,
     failure::{Failure, FailureClass},
+    fold::RunStatus,
     ids::{RunId, RunNo, Seq},
     journal::{CancelAsked, CausesClosed, EndKind, Ended, Event, Record, Refused},
     path::StepPath,
@@ -511,12 +512,13 @@ impl Driver {
         let count = records.len() as u64;
         let append = self.append(records);
         let ledger = &self.services.ledger;
-        let closed = ledger.transact(self.run, |summary| match summary.cancelled() && !cancels {
-            true => Err(()),
-            false => Ok((append, ())),
+        // It was not when this drive began.
+        let closed = ledger.transact(self.run, |summary| {
+            let cancelled = summary.head().is_some_and(|head| head.status == RunStatus::Cancelled);
+            if cancelled && !cancels { Err(()) } else { Ok((append, ())) }
         })?;
         let Ok((first, ())) = closed else {
-            self.cancelled = ledger.state(self.run)?.cancelled;
+            self.cancelled = Some(self.who_cancelled()?);
             return Ok(false);
         };
         if let Some(event) = event {

@@ -71,11 +71,15 @@ impl Executor {
             let now = self.shared.services.clock.now();
             let event = Event::CancelAsked(CancelAsked { steps: None, by: by.clone(), why: None });
             let (lapsed, result) = ledger.transact_at(number, now, |summary| match ended(summary) {
-                true => Err(DecideError::Ended(run.clone())),
+                // It was cancelled a moment ago, and has not ended: this waits for the same.
+                true if summary.cancelled() => Err(None),
+                true => Err(Some(DecideError::Ended(run.clone()))),
                 false => Ok((Append { records: vec![of_the_run(&event)], blobs: Vec::new(), now }, ())),
             })?;
             self.shared.tell_lapsed(run, &lapsed);
-            result?;
+            if let Err(Some(refused)) = result {
+                return Err(refused);
+            }
             asked = true;
             let (done, wait) = oneshot::channel();
             if control.send(Control::Cancel { by: by.clone(), done }).is_ok() && wait.await.is_ok() {

@@ -9,6 +9,7 @@ use crate::graph::{Part, PlanId};
 use hermes_core::{
     effect::{Effect, Isolation},
     path::{Segment, StepPath},
+    retry::Retry,
     schema::Schema,
     value::Val,
 };
