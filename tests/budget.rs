@@ -281,22 +281,62 @@ async fn what_is_not_known_counts_as_the_bound_and_never_as_nothing() {
 async fn failed_attempts_count_and_one_that_never_began_does_not() {
     let kinds =
         [(RunnerErrorKind::Failed, 1), (RunnerErrorKind::RateLimited, 1), (RunnerErrorKind::NotBegun, 0)];
+    let plan = || {
+        Plan::new("one", |_: Step<()>| {
+            agent("only").retry(Retry::never()).prompt("Go.").budget(Budget::usd(0.5)).text()
+        })
+        .unwrap()
+    };
     for (kind, counted) in kinds {
         let store = Store::new();
         let executor = store.executor(FnRunner::sync(move |_| Err(RunnerError::new(kind, "no"))));
-        start_with(&executor, &one(0.5), Budget::usd(0.9)).await.failed();
+        start_with(&executor, &plan(), Budget::usd(0.9)).await.failed();
         let spent = executor.spent(&run_id()).unwrap();
         assert_eq!((spent.calls, spent.unknown_usd), (counted, counted), "{kind:?}");
         drop(executor);
         // The one retry that is left has room or not.
         let executor = store.executor(costing(0.5).0);
         if counted == 0 {
-            retry(&executor, &one(0.5)).await.completed();
+            retry(&executor, &plan()).await.completed();
         } else {
-            let needs = retry(&executor, &one(0.5)).await.parked();
+            let needs = retry(&executor, &plan()).await.parked();
             assert_eq!(said(&needs[0]).3, 500_000_000);
             decide_all(&executor, raise(Budget::usd(1.0))).await;
-            resume(&executor, &one(0.5)).await.completed();
+            resume(&executor, &plan()).await.completed();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn automatic_retries_reserve_anew_and_count_and_a_rate_limit_may_say_what_it_cost() {
+    let plan = || {
+        let retry = Retry::attempts(5).jitter(0.0);
+        let only = move || agent("only").retry(retry).prompt("Go.").budget(Budget::usd(0.5)).text();
+        Plan::new("tried", move |_: Step<()>| only()).unwrap()
+    };
+    let fails = RunnerError::new(RunnerErrorKind::Failed, "no");
+    for (error, spent) in [
+        (fails.clone(), 1_000_000_000),
+        (fails.costing(usd(0.1)), 400_000_000),
+        (RunnerError::rate_limited("no").costing(usd(0.1)), 400_000_000),
+        (RunnerError::rate_limited("no").costing(Usd::default()), 0),
+    ] {
+        let (store, clock) = (Store::new(), paused_clock());
+        let failing = Scripted::new().text("only", "fine").fail("only", 4, error);
+        let executor = store.executor_by(&clock, failing);
+        let outcome = start_with(&executor, &plan(), Budget::usd(1.4)).await.unwrap();
+        if spent == 1_000_000_000 {
+            // Two attempts may have cost all of it: the third has no room, and is the first that is not made.
+            let Outcome::Parked(needs) = outcome else { panic!("{outcome:?}") };
+            assert_eq!(said(&needs.list[0]).3, spent);
+            decide_all(&executor, raise(Budget::usd(2.5))).await;
+            resume(&executor, &plan()).await.completed();
+            assert_eq!(executor.spent(&run_id()).unwrap().calls, 5);
+        } else {
+            // Four attempts, and one that has answered without saying what it cost.
+            assert!(matches!(outcome, Outcome::Completed(_)), "{outcome:?}");
+            let total = executor.spent(&run_id()).unwrap();
+            assert_eq!((total.usd.as_nanos(), total.calls), (spent + 500_000_000, 5));
         }
     }
 }

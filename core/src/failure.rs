@@ -18,6 +18,8 @@ pub enum FailureClass {
     RateLimited,
     /// The step passed its timeout.
     TimedOut,
+    /// Nothing was heard of the call for longer than its step allows.
+    Stalled,
     /// The output ended in the middle.
     CutOff,
     /// A person, or a group that failed fast, cancelled it.
@@ -82,11 +84,22 @@ impl FailureClass {
                 | Self::NotBegun
                 | Self::RateLimited
                 | Self::TimedOut
+                | Self::Stalled
                 | Self::CutOff
                 | Self::Interrupted
                 | Self::Cancelled
                 | Self::CommandFailed
         )
+    }
+
+    /// Whether a policy of automatic retries is about it. The author's own error is; what somebody ended on purpose, or what
+    /// ended with the process, is not, and rate limits have a count of their own.
+    pub fn retried(self) -> bool {
+        match self {
+            Self::Cancelled | Self::Interrupted | Self::RateLimited => false,
+            Self::Rejected => true,
+            other => other.retryable(),
+        }
     }
 
     /// A plain sentence: what happened.
@@ -97,6 +110,7 @@ impl FailureClass {
             Self::NotBegun => "the call never began",
             Self::RateLimited => "a rate limit was reached",
             Self::TimedOut => "the step passed its timeout",
+            Self::Stalled => "nothing was heard of it for too long",
             Self::CutOff => "the output ended in the middle",
             Self::Cancelled => "it was cancelled",
             Self::Rejected => "the step's own code returned an error",
@@ -135,6 +149,7 @@ impl FailureClass {
             Self::RunnerError | Self::NotBegun => "see the message, mend the cause, then retry the run",
             Self::RateLimited => "wait for the limit to reset, then retry the run",
             Self::TimedOut => "retry the run, or give the step a longer `.timeout`",
+            Self::Stalled => "retry the run, or give the step a longer `.stall`",
             Self::CutOff => "retry the run, or ask for a shorter answer",
             Self::Cancelled | Self::Interrupted => "retry the run to run it again",
             Self::CommandFailed => {

@@ -17,6 +17,7 @@ pub mod path;
 pub mod people;
 pub mod receipt;
 pub mod request;
+pub mod retry;
 pub mod schema;
 pub mod timestamp;
 pub mod usd;

@@ -278,6 +278,20 @@ pub enum DecideError {
     /// The run has ended already.
     #[error("run `{0}` has ended already")]
     Ended(RunId),
+    /// No call of such a path is under way.
+    #[error(
+        "no call of run `{run}` named `{steps}` is under way or waits to be tried again; look at the run's layout for those \
+         that are"
+    )]
+    NotUnderWay {
+        /// The path or pattern.
+        steps: String,
+        /// The run.
+        run: RunId,
+    },
+    /// Another executor of this process drives the run.
+    #[error("run `{0}` is driven by another executor of this process; cancel it there")]
+    Elsewhere(RunId),
     /// The ledger refused or failed.
     #[error("{0}")]
     Ledger(Arc<LedgerError>),

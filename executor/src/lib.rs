@@ -9,6 +9,7 @@ mod error;
 mod executor;
 mod layout;
 pub mod ledger;
+mod pacing;
 mod preview;
 pub mod process;
 mod program;
@@ -27,7 +28,7 @@ mod workspace;
 pub use clock::{Clock, ClockHand};
 pub use error::{AnswerError, DecideError, DriveError};
 pub use executor::{
-    Answering, Attempt, AttemptEnd, Completed, Deciding, Directing, Executor, ExecutorOptions,
+    Answering, Attempt, AttemptEnd, Cancelling, Completed, Deciding, Directing, Executor, ExecutorOptions,
     ExecutorOptionsBuilder, Needs, Outcome, Raising, Run, RunLayout, Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};

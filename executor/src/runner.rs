@@ -151,6 +151,17 @@ impl CallWatch {
         self.log.send_replace(line);
     }
 
+    /// Says that the call is alive, where it has nothing to log: a step with `.stall(..)` is ended when nothing is heard of it
+    /// for too long.
+    pub fn heartbeat(&self) {
+        self.log.send_modify(|_| ());
+    }
+
+    /// Hears each live line and each heartbeat.
+    pub(crate) fn signs(&self) -> watch::Receiver<String> {
+        self.log.subscribe()
+    }
+
     /// The last live line.
     pub fn last_line(&self) -> String {
         self.log.borrow().clone()
@@ -245,17 +256,37 @@ pub struct RunnerError {
     pub cost: Option<Usd>,
     /// Tokens, where known.
     pub usage: Option<Usage>,
+    /// Of a rate limit: after how long calls are taken again, where it says so (`Retry-After`).
+    pub retry_after: Option<Duration>,
 }
 
 impl RunnerError {
     /// An error of `kind`.
     pub fn new(kind: RunnerErrorKind, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string(), raw: None, cost: None, usage: None }
+        Self { kind, message: message.to_string(), raw: None, cost: None, usage: None, retry_after: None }
     }
 
     /// The same, with what the call cost all the same.
     pub fn costing(mut self, cost: Usd) -> Self {
         self.cost = Some(cost);
+        self
+    }
+
+    /// A rate limit that takes calls again after so long.
+    ///
+    /// ```
+    /// use hermes_executor::RunnerError;
+    /// use std::time::Duration;
+    ///
+    /// let error = RunnerError::rate_limited("429 Too Many Requests").retry_after(Duration::from_secs(20));
+    /// ```
+    pub fn rate_limited(message: impl fmt::Display) -> Self {
+        Self::new(RunnerErrorKind::RateLimited, message)
+    }
+
+    /// The same, where it says after how long calls are taken again. All calls of the runner wait for that.
+    pub fn retry_after(mut self, after: Duration) -> Self {
+        self.retry_after = Some(after);
         self
     }
 

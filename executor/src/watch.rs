@@ -28,7 +28,9 @@ impl RunEvent {
             | Then::Decided(at)
             | Then::Refused(at)
             | Then::Timed(at, _)
-            | Then::Over(at, ..) => walk.path(*at).to_string(),
+            | Then::Over(at, ..)
+            | Then::Delayed(at, _)
+            | Then::GivenUp(at, _) => walk.path(*at).to_string(),
             Then::Asked(at, _) => match walk.asked_path(*at) {
                 Some(path) => path.to_string(),
                 None => walk.path(*at).to_string(),

@@ -22,6 +22,7 @@ pub use hermes_core::{
     failure::{Failure, FailureClass},
     files::{FileEntry, FileSet, FileText},
     people::Verdict,
+    retry::Retry,
     timestamp::Timestamp,
     usd::Usd,
 };

@@ -178,6 +178,37 @@ async fn a_failure_lets_go_of_what_waits_for_room() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_for_room_can_be_cancelled() {
+    let plan = || {
+        let plan = Plan::new("cancelled", |_: Step<()>| {
+            let both = parallel("both", ["a", "b"], |_| bounded("go", 0.4)).limit(2).results();
+            both.map(|both| both.iter().map(Result::is_ok).collect::<Vec<_>>())
+        });
+        plan.unwrap().budget(Budget::usd(0.5)).unwrap()
+    };
+    let store = Store::new();
+    let (go, gone) = tokio::sync::watch::channel(false);
+    let runner = FnRunner::new(move |_| {
+        let mut gone = gone.clone();
+        async move {
+            gone.wait_for(|gone| *gone).await.unwrap();
+            Ok(paid("fine", 0.4))
+        }
+    });
+    let executor = store.executor(runner);
+    let run = executor.start(&plan(), ()).id("r").await.unwrap();
+    let mut cancelled = executor.cancel_step(&run_id(), "both[b]/go").await;
+    while matches!(cancelled, Err(DecideError::NotUnderWay { .. })) {
+        tokio::task::yield_now().await;
+        cancelled = executor.cancel_step(&run_id(), "both[b]/go").await;
+    }
+    cancelled.unwrap();
+    go.send_replace(true);
+    assert_eq!(run.outcome().await.completed().0, [true, false]);
+    assert_eq!(executor.spent(&run_id()).unwrap().usd, usd(0.4));
+}
+
+#[tokio::test]
 async fn a_quorum_that_has_its_members_lets_go_of_what_waits_for_room() {
     let plan = Plan::new("first", |_: Step<()>| {
         parallel("race", ["a", "b", "c"], |_| bounded("go", 0.4)).budget(Budget::usd(0.5)).first()

@@ -260,6 +260,12 @@ pub(crate) fn second(seconds: u64) -> Timestamp {
     Timestamp::from_millis(1_000_000).after(Duration::from_secs(seconds))
 }
 
+/// A clock that goes with the runtime's, from [`second`] 0 on: for tests in which that is paused.
+pub(crate) fn paused_clock() -> Clock {
+    let start = tokio::time::Instant::now();
+    Clock::from_fn(move || second(0).after(start.elapsed()).millis())
+}
+
 /// Makes the same decision about every need of the run that is not a question.
 pub(crate) async fn decide_all(executor: &Executor, decision: Decision) {
     for need in executor.needs(&run_id()).unwrap() {

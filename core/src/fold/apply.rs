@@ -142,7 +142,6 @@ impl RunState {
                 self.known(seq, header)?;
                 self.dropped.insert(header.at.step);
             }
-            Event::Ended(_) => self.ended = Some(seq),
             Event::Budgeted(budgeted) => {
                 self.budget = Some(budgeted.budget);
                 // It says anew what the run may spend.
@@ -152,6 +151,13 @@ impl RunState {
                 let known = self.raised.entry(raised.path).or_default();
                 *known = known.and(raised.to.raised(*known));
             }
+            Event::Ended(_) => {
+                self.ended = Some(seq);
+                self.cancelled = None;
+            }
+            Event::Delayed(delayed) => self.delayed(seq, header, &delayed)?,
+            Event::Late(_) => self.known(seq, header)?,
+            Event::CancelAsked(asked) => self.cancel_asked(seq, header, asked)?,
             // Whom a question is for stands with the needs.
             Event::Started(_)
             | Event::Succeeded(_)
@@ -174,7 +180,7 @@ impl RunState {
     }
 
     /// The cell at the header's address, made with `status` where there is none, and whether it was.
-    fn entry(
+    pub(super) fn entry(
         &mut self,
         seq: Seq,
         header: &Header,
@@ -228,6 +234,7 @@ impl RunState {
             cell.lost += 1;
         }
         cell.attempts = if same { cell.attempts + 1 } else { 1 };
+        cell.tried_anew(same);
         cell.status = CellStatus::Started;
         cell.fingerprint = header.fingerprint;
         cell.generation = header.generation;
@@ -260,7 +267,7 @@ impl RunState {
         if !fresh && cell.status == CellStatus::Succeeded && !caused {
             return Err(IllegalEvent::new(seq, header.kind, "it is finished, and no cause is open"));
         }
-        if fresh || !matches!(cell.status, CellStatus::Started | CellStatus::Timed) {
+        if fresh || !matches!(cell.status, CellStatus::Started | CellStatus::Timed | CellStatus::Delayed) {
             // A local step: one record is both request and outcome.
             cell.request = seq;
             cell.accepted.clear();
@@ -273,6 +280,7 @@ impl RunState {
         cell.lost = 0;
         cell.rerun = false;
         cell.may_have_acted = may_have_acted;
+        cell.cancelled = None;
         Ok(())
     }
 
@@ -317,6 +325,7 @@ impl RunState {
             return Ok(());
         }
         if *kind == CauseKind::Retry {
+            self.cancelled = None;
             let open = self.summary.needs();
             for cell in self.scopes.iter_mut().flat_map(|scope| scope.cells.values_mut()) {
                 cell.suspended = false;
@@ -324,7 +333,10 @@ impl RunState {
                     // It rested past its time.
                     cell.status = CellStatus::Superseded;
                 }
-                if matches!(cell.status, CellStatus::Failed | CellStatus::Interrupted | CellStatus::Expired) {
+                if matches!(
+                    cell.status,
+                    CellStatus::Failed | CellStatus::Interrupted | CellStatus::Expired | CellStatus::Delayed
+                ) {
                     cell.cause = Some(seq);
                     cell.rerun = true;
                 }

@@ -23,6 +23,8 @@ pub enum CellStatus {
     Superseded,
     /// It waits for its instant.
     Timed,
+    /// Its last attempt failed, and the next is due at its instant.
+    Delayed,
     /// A decision was made: an arm, or a loop's flow.
     Decided,
 }
@@ -58,8 +60,14 @@ pub struct Cell {
     pub may_have_acted: bool,
     /// Whether its open question rests because its frame failed.
     pub suspended: bool,
-    /// When its wait is over, or its question expires.
+    /// When its wait is over, its question expires, or its next attempt is due.
     pub instant: Option<Timestamp>,
+    /// How many attempts at this request have failed and were followed by another, but for rate limits.
+    pub tries: u32,
+    /// How many of them a rate limit turned away.
+    pub limits: u32,
+    /// The record in which somebody cancelled what was under way here, while that has no end.
+    pub cancelled: Option<Seq>,
 }
 
 impl Cell {
@@ -80,6 +88,9 @@ impl Cell {
             may_have_acted: false,
             suspended: false,
             instant: None,
+            tries: 0,
+            limits: 0,
+            cancelled: None,
         }
     }
 

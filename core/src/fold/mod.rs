@@ -2,6 +2,7 @@
 
 mod apply;
 mod cells;
+mod failing;
 mod spending;
 mod state;
 mod summary;

@@ -125,6 +125,19 @@ impl Spending {
                 let settled = |open: &Open| Spent::settled(&open.bound, open.turns, receipt.as_ref());
                 self.steps.entry(at).or_default().settle(settled);
             }
+            Kind::Delayed => {
+                if let Event::Delayed(delayed) = record.event()? {
+                    let begun = begun(delayed.failure.class, delayed.may_have_acted);
+                    let settled = |open: &Open| {
+                        if begun {
+                            Spent::settled(&open.bound, open.turns, delayed.receipt.as_ref())
+                        } else {
+                            Spent::default()
+                        }
+                    };
+                    self.steps.entry(at).or_default().settle(settled);
+                }
+            }
             Kind::Failed => {
                 if let Event::Failed(failed) = record.event()? {
                     let begun = begun(failed.failure.class, failed.may_have_acted);

@@ -7,6 +7,7 @@ use crate::{
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::{DecisionMade, Directed, Kind, RunStarted, WireError},
     path::StepPath,
+    people::Actor,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,6 +119,8 @@ pub struct RunState {
     pub summary: Summary,
     /// The record that ended the run last, while it is ended.
     pub ended: Option<Seq>,
+    /// Who has cancelled the run, while that is not recorded as its end.
+    pub cancelled: Option<Actor>,
 }
 
 impl Default for RunState {
@@ -138,6 +141,7 @@ impl Default for RunState {
             raised: BTreeMap::new(),
             summary: Summary::default(),
             ended: None,
+            cancelled: None,
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct Summary {
     suspended: BTreeMap<(Seq, u32), Need>,
     /// How the run ended, while it is ended: what it is again when it is no longer parked.
     ended: Option<RunStatus>,
+    /// Whether somebody has cancelled the run, and that is not recorded as its end.
+    cancelled: bool,
 }
 
 impl Summary {
@@ -74,6 +76,11 @@ impl Summary {
     /// What waits for a person, oldest first, by record and position in it.
     pub fn needs(&self) -> &BTreeMap<(Seq, u32), Need> {
         &self.needs
+    }
+
+    /// Whether somebody has cancelled the run, which has not ended: it can only end as cancelled.
+    pub fn cancelled(&self) -> bool {
+        self.cancelled
     }
 
     /// The open questions whose time is over at `now`, oldest first: whoever writes next records that first.
@@ -132,6 +139,7 @@ impl Summary {
             | Kind::Expired
             | Kind::InputAccepted
             | Kind::Raised
+            | Kind::CancelAsked
             | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }
@@ -198,6 +206,7 @@ impl Summary {
             }
             Event::Caused(caused) => {
                 if caused.kind == CauseKind::Retry {
+                    self.cancelled = false;
                     // What rested past its time is asked anew, with a time of its own.
                     let now = Timestamp::from_millis(record.header.time);
                     self.suspended.retain(|_, need| !is_over(need, now));
@@ -207,6 +216,12 @@ impl Summary {
                 if head.status != RunStatus::Parked {
                     head.status = RunStatus::Open;
                 }
+            }
+            Event::CancelAsked(asked) if asked.steps.is_none() => {
+                // From here on it is never anything else, though its calls have still to end.
+                self.cancelled = true;
+                head.status = RunStatus::Cancelled;
+                self.rest(RunStatus::Cancelled);
             }
             Event::InputAccepted(_) => {
                 self.ended = None;
@@ -233,13 +248,22 @@ impl Summary {
                     EndKind::Failed { .. } => RunStatus::Failed,
                     EndKind::Cancelled { .. } => RunStatus::Cancelled,
                 };
-                self.ended = Some(head.status);
-                self.needs.retain(|_, need| matches!(need.kind, NeedKind::Review { .. }));
-                self.suspended.append(&mut self.needs);
+                let status = head.status;
+                self.cancelled = false;
+                self.rest(status);
             }
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Summary {
+    /// The run has ended so: what is to be decided no longer is, and open questions rest.
+    fn rest(&mut self, status: RunStatus) {
+        self.ended = Some(status);
+        self.needs.retain(|_, need| matches!(need.kind, NeedKind::Review { .. }));
+        self.suspended.append(&mut self.needs);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The body of each kind of record. Wire names are explicit and fixed; no `flatten`, no `untagged`.
 
 use super::budgeted::{Budgeted, Driven, Raised};
+use super::{CancelAsked, Delayed, Late};
 use crate::{
     budget::{Asking, Budget, Unit},
     digest::Digest,
@@ -81,6 +82,12 @@ pub enum Event {
     Raised(Raised),
     /// See [`Driven`].
     Driven(Driven),
+    /// See [`Delayed`].
+    Delayed(Delayed),
+    /// See [`Late`].
+    Late(Late),
+    /// See [`CancelAsked`].
+    CancelAsked(CancelAsked),
 }
 
 /// A run began. Its input's digest is the header's output digest.

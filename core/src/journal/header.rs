@@ -111,6 +111,12 @@ kinds! {
     Raised = 51,
     /// So much time passed while something was being called.
     Driven = 52,
+    /// An attempt failed, and another is due.
+    Delayed = 40,
+    /// A call that had been given up ended after all.
+    Late = 41,
+    /// Somebody cancelled steps, or the run: it takes effect from here on.
+    CancelAsked = 42,
 }
 
 /// The header of a record.

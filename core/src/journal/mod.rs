@@ -2,6 +2,7 @@
 
 mod budgeted;
 mod event;
+mod failing;
 mod header;
 mod record;
 mod structure;
@@ -13,6 +14,7 @@ pub use event::{
     Interrupted, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted, Started, Succeeded,
     Superseded, Timed,
 };
+pub use failing::{CancelAsked, Delayed, Late};
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};
 pub use structure::{PlannedStep, Structure};

@@ -82,6 +82,9 @@ impl Event {
             Self::Budgeted(_) => Kind::Budgeted,
             Self::Raised(_) => Kind::Raised,
             Self::Driven(_) => Kind::Driven,
+            Self::Delayed(_) => Kind::Delayed,
+            Self::Late(_) => Kind::Late,
+            Self::CancelAsked(_) => Kind::CancelAsked,
         }
     }
 
@@ -118,6 +121,9 @@ impl Event {
             Self::Budgeted(body) => json(body),
             Self::Raised(body) => json(body),
             Self::Driven(body) => json(body),
+            Self::Delayed(body) => json(body),
+            Self::Late(body) => json(body),
+            Self::CancelAsked(body) => json(body),
         }
     }
 }
@@ -184,6 +190,9 @@ impl Record {
             Kind::Budgeted => Event::Budgeted(self.read()?),
             Kind::Raised => Event::Raised(self.read()?),
             Kind::Driven => Event::Driven(self.read()?),
+            Kind::Delayed => Event::Delayed(self.read()?),
+            Kind::Late => Event::Late(self.read()?),
+            Kind::CancelAsked => Event::CancelAsked(self.read()?),
         })
     }
 

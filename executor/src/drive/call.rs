@@ -1,7 +1,10 @@
 //! One call from beginning to end, away from the walk: time limits, cancellation, panics.
 
 use super::turns::Attempt;
-use crate::walk::{CallEnd, panic_message};
+use crate::{
+    runner::CallWatch,
+    walk::{CallEnd, panic_message},
+};
 use hermes_core::failure::{Failure, FailureClass};
 use std::{
     future::Future,
@@ -10,6 +13,7 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// How long a cancelled call may take to end by itself before it is dropped.
@@ -34,17 +38,41 @@ impl<F: Future> Future for Guarded<F> {
 pub(super) enum Cut {
     Panicked(String),
     TimedOut(Duration),
+    Stalled(Duration),
     Cancelled,
 }
 
-/// Runs `future` to its end, but no longer than `timeout`, and no longer than `grace` after `cancel`: in that time what it
-/// says no longer counts, but its processes can end in order.
+/// How long a call may take.
+pub(super) struct Bounds {
+    pub(super) timeout: Option<Duration>,
+    /// How long nothing may be heard of it, and where it would be heard.
+    pub(super) stall: Option<(Duration, watch::Receiver<String>)>,
+    /// How long it may take to end once it is told to.
+    pub(super) grace: Duration,
+}
+
+impl Bounds {
+    pub(super) fn timeout(timeout: Option<Duration>) -> Self {
+        Self { timeout, stall: None, grace: Duration::ZERO }
+    }
+}
+
+/// Completes when nothing was heard for as long as is allowed.
+async fn silence(stall: Option<(Duration, watch::Receiver<String>)>) -> Duration {
+    let Some((longest, mut signs)) = stall else { return std::future::pending().await };
+    // A closed line is silent, too.
+    while let Ok(Ok(())) = tokio::time::timeout(longest, signs.changed()).await {}
+    longest
+}
+
+/// Runs `future` to its end, but no longer than its bounds allow, and no longer than their grace after `cancel`: in that time
+/// its processes can end in order, and what it says is only handed out beside the reason.
 pub(super) async fn bounded<T>(
     future: impl Future<Output = T>,
-    timeout: Option<Duration>,
+    bounds: Bounds,
     cancel: &CancellationToken,
-    grace: Duration,
-) -> Result<T, Cut> {
+) -> Result<T, (Cut, Option<T>)> {
+    let Bounds { timeout, stall, grace } = bounds;
     let mut future = Guarded(Box::pin(future));
     let limit = async {
         match timeout {
@@ -57,17 +85,21 @@ pub(super) async fn bounded<T>(
     };
     let cut = tokio::select! {
         biased;
-        done = &mut future => return done.map_err(Cut::Panicked),
+        done = &mut future => return done.map_err(|panic| (Cut::Panicked(panic), None)),
         limit = limit => {
             cancel.cancel();
             Cut::TimedOut(limit)
+        }
+        longest = silence(stall) => {
+            cancel.cancel();
+            Cut::Stalled(longest)
         }
         () = cancel.cancelled() => Cut::Cancelled,
     };
     let ended = tokio::time::timeout(grace, &mut future).await;
     match (cut, ended) {
-        (Cut::Cancelled, Ok(Err(panic))) => Err(Cut::Panicked(panic)),
-        (cut, _) => Err(cut),
+        (Cut::Cancelled, Ok(Err(panic))) => Err((Cut::Panicked(panic), None)),
+        (cut, ended) => Err((cut, ended.ok().and_then(Result::ok))),
     }
 }
 
@@ -76,6 +108,9 @@ impl Cut {
         match self {
             Self::Panicked(message) => Failure::new(FailureClass::Panicked, message),
             Self::TimedOut(limit) => Failure::new(FailureClass::TimedOut, format!("after {limit:?}")),
+            Self::Stalled(longest) => {
+                Failure::new(FailureClass::Stalled, format!("nothing was heard for {longest:?}"))
+            }
             Self::Cancelled => Failure::new(FailureClass::Cancelled, ""),
         }
     }
@@ -83,17 +118,22 @@ impl Cut {
 
 /// Performs an agent call, with all its turns, and says how it ended.
 pub(super) async fn agent(attempt: Attempt) -> CallEnd {
-    let timeout = attempt.call.timeout;
     let cancel = attempt.cancel.clone();
+    let watch = CallWatch::new(cancel.clone());
+    let stall = attempt.stall.map(|longest| (longest, watch.signs()));
+    let bounds = Bounds { timeout: attempt.call.timeout, stall, grace: GRACE };
     let workspace = attempt.call.workspace.clone();
-    let end = bounded(attempt.turns(), timeout, &cancel, GRACE).await;
+    let end = bounded(attempt.turns(watch), bounds, &cancel).await;
     workspace.tidy();
-    end.unwrap_or_else(|cut| {
+    end.unwrap_or_else(|(cut, late)| {
         let mut failure = cut.failure();
         if failure.class == FailureClass::Panicked {
             failure.message = format!("the runner panicked: {}", failure.message);
         }
-        CallEnd::Failed { failure, may_have_acted: true }
+        match late {
+            Some(CallEnd::Done(value, receipt)) => CallEnd::Late { failure, value, receipt },
+            _ => CallEnd::Failed { failure, may_have_acted: true },
+        }
     })
 }
 

@@ -7,14 +7,14 @@ use crate::{
     program::Program,
     services::Services,
     sweep::sweep_all,
-    walk::{Lookup, ROOT, Settings, Walk, renamed},
+    walk::{Lookup, ROOT, Settings, Walk, cancelled_call, renamed},
 };
 use hermes_core::{
     budget::Budget,
     digest::Digest,
     fold::{RunState, RunStatus},
     ids::{RunId, RunNo, Seq},
-    journal::{EndKind, Event, Group, InputAccepted, Parked, Record},
+    journal::{EndKind, Ended, Event, Group, InputAccepted, Parked, Record},
     people::{Decision, NeedKind},
     value::Val,
 };
@@ -73,7 +73,8 @@ impl<'a> Check<'a> {
         if !renames.is_empty() {
             return Ok(Found::Append(renames));
         }
-        let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce };
+        let retries = services.stand_in.is_none();
+        let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce, retries };
         let mut walk = Walk::new(Arc::clone(&self.program), state, self.id.to_string(), lookup, settings);
         if keep_met {
             walk.keep_met();
@@ -129,6 +130,11 @@ pub(super) fn check(
             sweep_what_is_left(services, run, &state)?;
             swept = true;
         }
+        let closed = cancelled_before(services, run, &state)?;
+        if !closed.is_empty() {
+            ledger.commit(run, Append { records: closed, blobs: Vec::new(), now })?;
+            continue;
+        }
         let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
         match check.look(state, lookup, false)? {
             Found::Append(records) => {
@@ -152,6 +158,24 @@ pub(super) fn check(
             }
         }
     }
+}
+
+/// What somebody had cancelled when the process ended, as the records that say so: nothing of it is left any more.
+fn cancelled_before(services: &Services, run: RunNo, state: &RunState) -> Result<Vec<Record>, DriveError> {
+    let mut records = Vec::new();
+    for (at, cell) in state.begun_or_delayed() {
+        let Some(asked) = cell.cancelled else { continue };
+        let record = services.ledger.record(run, asked)?;
+        let event = record.event().map_err(|error| DriveError::Broken(error.to_string()))?;
+        if let Event::CancelAsked(asked) = event {
+            records.push(cancelled_call(state, at, cell, &asked));
+        }
+    }
+    if let Some(by) = state.cancelled.clone() {
+        let end = Event::Ended(Ended { end: EndKind::Cancelled { by } });
+        records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &end));
+    }
+    Ok(records)
 }
 
 /// The inputs that were accepted in the place of the run's.

@@ -1,7 +1,7 @@
 //! A command from its start to what it is worth: a process, and what of its end and its outputs becomes a value.
 
 use super::{
-    call::{GRACE, bounded},
+    call::{Bounds, GRACE, bounded},
     turns::Standard,
 };
 use crate::{
@@ -48,11 +48,15 @@ pub(super) struct Started {
 
 /// Performs a command and says how it ended.
 pub(super) async fn command(started: Started, cancel: CancellationToken) -> CallEnd {
-    let timeout = started.options.timeout;
     let watch = CallWatch::new(cancel.clone());
-    match bounded(started.run(watch), timeout, &cancel, GRACE).await {
+    let stall = started.options.stall.map(|longest| (longest, watch.signs()));
+    let bounds = Bounds { timeout: started.options.timeout, stall, grace: GRACE };
+    match bounded(started.run(watch), bounds, &cancel).await {
         Ok(end) => end,
-        Err(cut) => acted(cut.failure()),
+        Err((cut, Some(CallEnd::Done(value, receipt)))) => {
+            CallEnd::Late { failure: cut.failure(), value, receipt }
+        }
+        Err((cut, _)) => acted(cut.failure()),
     }
 }
 

@@ -2,7 +2,8 @@
 //! to the blocking pool or the async runtime; how they end comes back as a message.
 
 use super::{
-    call::{agent, bounded},
+    blocking::{Blocking, Claim, within},
+    call::{Bounds, agent, bounded},
     command::{Started, command},
     driver::{Driver, Message},
     turns::{Attempt, Standard},
@@ -16,10 +17,7 @@ use crate::{
 };
 use hermes_core::failure::{Failure, FailureClass};
 use hermes_plan::graph::{Agent, Call, Command, Files, Kind, LocalStep, Node, Prompt};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +47,12 @@ impl Driver {
         true
     }
 
+    /// Ends a call for which nothing was started, in the way in which all end: its places are given back.
+    fn not_begun(&self, at: At, failure: Failure) {
+        let end = CallEnd::Failed { failure, may_have_acted: false };
+        let _ = self.messages.send(Message::Finished(at, end));
+    }
+
     fn begin_agent(&mut self, at: At, node: &Node, options: &Agent) {
         let path = self.walk.path(at).to_string();
         let budget = self.walk.reserved_bound(at);
@@ -63,7 +67,7 @@ impl Driver {
                 Ok(text) => inputs.push((input.name.clone(), text)),
                 Err(error) => {
                     let failure = Failure::new(FailureClass::Undecodable, error.to_string());
-                    return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+                    return self.not_begun(at, failure);
                 }
             }
         }
@@ -103,7 +107,7 @@ impl Driver {
         };
         let Some(runner) = self.services.runner(options.runner.as_deref()) else {
             let failure = Failure::new(FailureClass::NotBegun, "the executor has no such runner");
-            return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+            return self.not_begun(at, failure);
         };
         let cancel = self.token(at);
         let decode = Arc::clone(&options.check);
@@ -116,7 +120,8 @@ impl Driver {
             let _ = turns.send(Message::Refused(at, refused, go_on));
             kept
         });
-        let attempt = Attempt { runner, call, cancel, standard, repair: options.repair, keep };
+        let stall = options.stall;
+        let attempt = Attempt { runner, call, cancel, stall, standard, repair: options.repair, keep };
         tokio::spawn(async move {
             let end = agent(attempt).await;
             // The driver is gone only when its run is: then nobody waits.
@@ -129,7 +134,7 @@ impl Driver {
         let Some(state) = self.walk.call_mut(at) else { return };
         let Sent::Command(invocation) = std::mem::take(&mut state.sent) else {
             let failure = Failure::new(FailureClass::NotBegun, "there is nothing to start");
-            return self.walk.finished(at, CallEnd::Failed { failure, may_have_acted: false });
+            return self.not_begun(at, failure);
         };
         let started = Started {
             path,
@@ -160,28 +165,24 @@ impl Driver {
             Err(failure) => CallEnd::Failed { failure, may_have_acted: true },
         };
         match (&step.call, step.timeout) {
-            (Call::Blocking(run), None) => {
-                let run = Arc::clone(run);
-                self.pool.add(move || {
-                    let result = guarded(place, || run(&values));
-                    let _ = messages.send(Message::Finished(at, end(result)));
-                });
-            }
             (Call::Blocking(run), timeout) => {
-                let run = Arc::clone(run);
-                // A thread cannot be stopped: it keeps its permit until it returns, also past its timeout.
-                let permit = self.permits.remove(&at);
-                tokio::spawn(async move {
-                    let call = tokio::task::spawn_blocking(move || {
-                        let result = guarded(place, || run(&values));
-                        drop(permit);
-                        result
+                let Some(late) = self.late_to(at) else { return };
+                let claim = Arc::<Claim>::default();
+                let blocking =
+                    Blocking { run: Arc::clone(run), values, place, claim: Arc::clone(&claim), late };
+                let Some(limit) = timeout else {
+                    self.blocking.insert(at, claim);
+                    self.pool.add(move || {
+                        if let Some(result) = blocking.compute() {
+                            let _ = messages.send(Message::Finished(at, end(result)));
+                        }
                     });
-                    let result = match bounded(call, timeout, &cancel, Duration::ZERO).await {
-                        Ok(Ok(result)) => result,
-                        Ok(Err(error)) => Err(Failure::new(FailureClass::Panicked, error.to_string())),
-                        Err(cut) => Err(cut.failure()),
-                    };
+                    return;
+                };
+                // It keeps its permit until it returns, also past its timeout.
+                claim.keep(self.permits.remove(&at));
+                tokio::spawn(async move {
+                    let result = within(limit, blocking, &claim, &cancel).await;
                     let _ = messages.send(Message::Finished(at, end(result)));
                 });
             }
@@ -189,11 +190,11 @@ impl Driver {
                 let run = Arc::clone(run);
                 tokio::spawn(async move {
                     let result =
-                        match bounded(async move { run(values).await }, timeout, &cancel, Duration::ZERO)
+                        match bounded(async move { run(values).await }, Bounds::timeout(timeout), &cancel)
                             .await
                         {
                             Ok(result) => result,
-                            Err(cut) => Err(cut.failure()),
+                            Err((cut, _)) => Err(cut.failure()),
                         };
                     let result = result.map_err(|failure| failure.located(place));
                     let _ = messages.send(Message::Finished(at, end(result)));

@@ -4,6 +4,7 @@
 use crate::{
     error::DriveError,
     ledger::{Append, Lapsed, LedgerError},
+    pacing::Lease,
     services::Services,
     walk::{At, CallEnd, ROOT, Then, Walk},
     watch::RunEvent,
@@ -11,8 +12,10 @@ use crate::{
 use hermes_core::{
     digest::Digest,
     failure::{Failure, FailureClass},
+    fold::RunStatus,
     ids::{RunId, RunNo, Seq},
-    journal::{CausesClosed, EndKind, Ended, Event, Record, Refused},
+    journal::{CancelAsked, CausesClosed, EndKind, Ended, Event, Record, Refused},
+    path::StepPath,
     people::Actor,
     value::Val,
 };
@@ -26,7 +29,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Ending, RawOutcome,
+    blocking::Claim,
     call::joined,
+    cancel::Awaited,
     check::{Checked, already_parked, check, outcome, parked},
     pool::Pool,
 };
@@ -44,6 +49,8 @@ pub(crate) enum Control {
     Decided,
     /// Cancel the run, and say when it is done.
     Cancel { by: Actor, done: oneshot::Sender<()> },
+    /// Cancel the calls that are named so, and say how many they were when they have ended.
+    CancelSteps { steps: StepPath, asked: CancelAsked, done: oneshot::Sender<usize> },
 }
 
 pub(super) enum Message {
@@ -76,13 +83,24 @@ pub(super) struct Driver {
     inbox: mpsc::UnboundedReceiver<Message>,
     control: mpsc::UnboundedReceiver<Control>,
     stay: Arc<watch::Sender<()>>,
+    /// Hears when the pace of a runner changes.
+    pace: watch::Receiver<()>,
     /// What follows from appends that are not durable yet, in order.
     pending: VecDeque<Vec<(Then, Option<RunEvent>)>>,
     pending_rows: usize,
     pub(super) permits: BTreeMap<At, OwnedSemaphorePermit>,
     pub(super) tokens: BTreeMap<At, CancellationToken>,
     /// Calls that were cancelled before they began.
-    never_begin: BTreeSet<At>,
+    pub(super) never_begin: BTreeSet<At>,
+    /// The places of calls with their runners.
+    pub(super) leases: BTreeMap<At, Lease>,
+    /// Blocking steps on their threads.
+    pub(super) blocking: BTreeMap<At, Arc<Claim>>,
+    /// Why somebody has cancelled calls that have not ended.
+    pub(super) whys: BTreeMap<At, Failure>,
+    pub(super) awaited: Vec<Awaited>,
+    /// Whether the limits that the journal knows of were passed on.
+    pub(super) recalled: bool,
     /// Calls whose next turn waits for a refused answer to be durable.
     turns: BTreeMap<At, oneshot::Sender<Seq>>,
     pub(super) cancelled: Option<Actor>,
@@ -116,11 +134,17 @@ pub(crate) async fn drive(drive: Drive) -> Result<RawOutcome, DriveError> {
             inbox,
             control,
             stay: Arc::clone(&stay),
+            pace: services.pacing.changes(),
             pending: VecDeque::new(),
             pending_rows: 0,
             permits: BTreeMap::new(),
             tokens: BTreeMap::new(),
             never_begin: BTreeSet::new(),
+            leases: BTreeMap::new(),
+            blocking: BTreeMap::new(),
+            whys: BTreeMap::new(),
+            awaited: Vec::new(),
+            recalled: false,
             turns: BTreeMap::new(),
             cancelled: None,
             cancel_done: Vec::new(),
@@ -164,6 +188,7 @@ impl Driver {
                 return Err(DriveError::Broken(why.to_owned()));
             }
             self.anew |= self.walk.outdated();
+            self.recall_limits();
             self.dispatch();
             self.cancel_what_was_asked();
             if self.flush()? {
@@ -207,7 +232,7 @@ impl Driver {
     fn idle(&self) -> bool {
         self.pending.is_empty()
             && self.walk.calls_under_way().next().is_none()
-            && (self.halted() || !self.walk.wants_dispatch())
+            && (self.halted() || !self.wants_dispatch())
     }
 
     /// Whether nothing new is to be dispatched.
@@ -217,7 +242,7 @@ impl Driver {
 
     /// Starts calls while permits are free.
     fn dispatch(&mut self) {
-        while !self.halted() && self.walk.wants_dispatch() && self.pending_rows < UNCOMMITTED {
+        while !self.halted() && self.wants_dispatch() && self.pending_rows < UNCOMMITTED {
             let Ok(permit) = Arc::clone(&self.services.permits).try_acquire_owned() else { return };
             if !self.dispatch_one(permit) {
                 return;
@@ -227,7 +252,7 @@ impl Driver {
 
     fn dispatch_one(&mut self, permit: OwnedSemaphorePermit) -> bool {
         self.walk.measure(self.services.clock.now());
-        let Some(at) = self.walk.next_call() else { return false };
+        let Some(at) = self.next_call() else { return false };
         self.permits.insert(at, permit);
         if !self.walk.waits_for_record(at) {
             self.begin(at);
@@ -306,12 +331,22 @@ impl Driver {
                 // A call that was cancelled meanwhile does not listen any longer.
                 let _ = go_on.send(Seq(seq));
             }
-            if let Some(at) = self.walk.durable(then, Seq(seq)) {
+            let settles = match &then {
+                Then::Settle(at, _) | Then::GivenUp(at, _) => Some(*at),
+                _ => None,
+            };
+            let begins = self.walk.durable(then, Seq(seq));
+            if let Some(at) = settles {
+                self.outcome_durable(at);
+            }
+            if let Some(at) = begins {
                 if self.never_begin.remove(&at) || self.halted() {
                     // It is durable as started, and never began.
                     let failure = Failure::new(FailureClass::Cancelled, "before it began");
                     let end = CallEnd::Failed { failure, may_have_acted: false };
+                    let end = self.as_cancelled(at, end);
                     self.permits.remove(&at);
+                    self.leases.remove(&at);
                     self.walk.finished(at, end);
                 } else {
                     self.begin(at);
@@ -322,9 +357,11 @@ impl Driver {
 
     /// Waits for the next thing that happens, and takes in everything that has happened by then.
     async fn wait(&mut self) -> Result<(), DriveError> {
-        let wants = !self.halted() && self.walk.wants_dispatch() && self.pending_rows < UNCOMMITTED;
+        let wants = !self.halted() && self.wants_dispatch() && self.pending_rows < UNCOMMITTED;
         let permits = Arc::clone(&self.services.permits);
-        let (clock, next) = (self.services.clock.clone(), self.walk.next_instant());
+        let (clock, opening) = (self.services.clock.clone(), self.next_opening());
+        let next = self.walk.next_instant().into_iter().chain(opening).min();
+        let paced = self.walk.paced().next().is_some();
         let time = async {
             match next {
                 Some(next) => clock.reaches(next).await,
@@ -343,7 +380,9 @@ impl Driver {
             Ok(permit) = permits.acquire_owned(), if wants => {
                 self.dispatch_one(permit);
             }
-            () = time => {}
+            // What is being written is durable in a moment, and then it is looked at how late it is.
+            () = time, if self.pending.is_empty() => {}
+            Ok(()) = self.pace.changed(), if paced => {}
             // Whoever wanted to wait for the time no longer does.
             () = stay.closed(), if stays => {}
         }
@@ -357,10 +396,15 @@ impl Driver {
                 self.walk.refused(at, refused);
             }
             Message::Finished(at, end) => {
+                // Till when another attempt waits, counts from now.
+                self.tick()?;
                 self.turns.remove(&at);
                 self.walk.measure(self.services.clock.now());
                 self.permits.remove(&at);
                 self.tokens.remove(&at);
+                self.blocking.remove(&at);
+                let end = self.paced(at, end);
+                let end = self.as_cancelled(at, end);
                 self.walk.finished(at, end);
                 if let Some(why) = self.walk.broken() {
                     return Err(DriveError::Broken(why.to_owned()));
@@ -383,12 +427,10 @@ impl Driver {
             Control::Lapsed(Lapsed { question, seq, value }) => self.walk.closed(question, seq, value),
             Control::Decided => self.anew = true,
             Control::Cancel { by, done } => {
-                self.cancelled.get_or_insert(by);
                 self.cancel_done.push(done);
-                for token in self.tokens.values() {
-                    token.cancel();
-                }
+                self.cancel_run(by);
             }
+            Control::CancelSteps { steps, asked, done } => self.cancel_steps(&steps, asked, done),
         }
     }
 
@@ -419,14 +461,15 @@ impl Driver {
         match self.walk.end().cloned() {
             Some(Ok((value, _))) if !self.walk.overspent() => {
                 let end = EndKind::Completed { failed: self.walk.counts().failed };
-                self.close(end, value.digest())?;
-                Ok(Settled::Ends(Ending::Completed(value)))
+                let closed = self.close(end, value.digest())?;
+                Ok(if closed { Settled::Ends(Ending::Completed(value)) } else { Settled::GoesOn })
             }
             Some(Err(fault)) if !self.walk.undecided() => {
                 let failure = Failure::clone(&fault.failure);
-                self.close(EndKind::Failed { failure: failure.clone() }, Digest::ZERO)?;
-                Ok(Settled::Ends(Ending::Failed(failure)))
+                let closed = self.close(EndKind::Failed { failure: failure.clone() }, Digest::ZERO)?;
+                Ok(if closed { Settled::Ends(Ending::Failed(failure)) } else { Settled::GoesOn })
             }
+            _ if self.walk.waits_to_call() => Ok(Settled::WaitsForTime),
             _ if !self.walk.undecided()
                 && !self.walk.overspent()
                 && self.stays()
@@ -466,21 +509,30 @@ impl Driver {
         vec![Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &event)]
     }
 
-    fn close(&mut self, end: EndKind, output: Digest) -> Result<(), DriveError> {
-        let mut records = match end {
-            EndKind::Cancelled { .. } => Vec::new(),
-            _ => self.causes_closed(),
-        };
+    /// Writes how the run ended. False where somebody has cancelled it at the same moment: then it ends as that.
+    fn close(&mut self, end: EndKind, output: Digest) -> Result<bool, DriveError> {
+        let cancels = matches!(end, EndKind::Cancelled { .. });
+        let mut records = if cancels { Vec::new() } else { self.causes_closed() };
         records.push(Record::new(ROOT, 0, Digest::ZERO, output, &Event::Ended(Ended { end })));
         let event = self
             .services
             .watched()
             .then(|| RunEvent::new(&self.id, &self.walk, &records[records.len() - 1], &Then::Nothing));
         let count = records.len() as u64;
-        let first = self.services.ledger.commit(self.run, self.append(records))?;
+        let append = self.append(records);
+        let ledger = &self.services.ledger;
+        // It was not when this drive began.
+        let closed = ledger.transact(self.run, |summary| {
+            let cancelled = summary.head().is_some_and(|head| head.status == RunStatus::Cancelled);
+            if cancelled && !cancels { Err(()) } else { Ok((append, ())) }
+        })?;
+        let Ok((first, ())) = closed else {
+            self.cancelled = Some(self.who_cancelled()?);
+            return Ok(false);
+        };
         if let Some(event) = event {
             self.services.tell(event.at(Seq(first.0 + count - 1)));
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -1,12 +1,15 @@
 //! Driving a run: what the walk asks for is written and started, and what comes of it is handed back.
 
+mod blocking;
 mod call;
+mod cancel;
 mod check;
 mod command;
 mod dispatch;
 mod driver;
 mod load;
 mod outcome;
+mod pace;
 mod pool;
 mod preview;
 mod turns;

@@ -3,7 +3,7 @@
 
 use crate::{
     runner::{AgentCall, AgentReply, Answer, CallWatch, Expect, Runner, RunnerError, RunnerErrorKind, Turn},
-    walk::{CallEnd, guarded, panic_message},
+    walk::{CallEnd, Limit, guarded, panic_message},
 };
 use hermes_core::{
     budget::{Budget, Spent},
@@ -17,6 +17,7 @@ use hermes_plan::graph::{Check, ComputeFn, Location};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +40,8 @@ pub(super) struct Attempt {
     pub(super) runner: Arc<dyn Runner>,
     pub(super) call: AgentCall,
     pub(super) cancel: CancellationToken,
+    /// How long nothing may be heard of it.
+    pub(super) stall: Option<Duration>,
     pub(super) standard: Standard,
     /// How many turns may follow the first.
     pub(super) repair: u32,
@@ -63,8 +66,8 @@ enum Worth {
 }
 
 impl Attempt {
-    pub(super) async fn turns(self) -> CallEnd {
-        let Self { runner, mut call, cancel, standard, repair, keep } = self;
+    pub(super) async fn turns(self, watch: CallWatch) -> CallEnd {
+        let Self { runner, mut call, cancel, standard, repair, keep, .. } = self;
         let identity = match catch_unwind(AssertUnwindSafe(|| runner.identity())) {
             Ok(identity) => identity,
             Err(panic) => {
@@ -82,7 +85,8 @@ impl Attempt {
             // Only a call that may have another turn is needed afterwards.
             let next = (turn <= repair).then(|| call.clone());
             let expect = call.expect.clone();
-            let reply = match runner.run(call, CallWatch::new(cancel.clone())).await {
+            watch.heartbeat();
+            let reply = match runner.run(call, watch.clone()).await {
                 Ok(reply) => reply,
                 Err(error) => return runner_failed(error, turn > 1, before, &identity),
             };
@@ -211,6 +215,7 @@ fn runner_failed(
     before: Option<Receipt>,
     identity: &RunnerIdentity,
 ) -> CallEnd {
+    let may_have_acted = begun || error.kind != RunnerErrorKind::NotBegun;
     let class = match error.kind {
         RunnerErrorKind::Failed => FailureClass::RunnerError,
         RunnerErrorKind::NotBegun if begun => FailureClass::RunnerError,
@@ -223,19 +228,25 @@ fn runner_failed(
     };
     let mut failure = Failure::new(class, error.message);
     failure.raw = error.raw;
-    if let Some(cost) = error.cost {
-        let mut receipt = Receipt {
+    let receipt = error.cost.map(|cost| {
+        let receipt = Receipt {
             runner: Some(identity.clone()),
             usage: error.usage,
             cost: Some(Cost::Known { usd: cost.dollars() }),
             ..Receipt::default()
         };
-        if let Some(before) = before {
-            receipt = receipt.after(before);
+        match before {
+            Some(before) => receipt.after(before),
+            None => receipt,
         }
-        return CallEnd::Refused { failure, receipt };
+    });
+    match (error.kind, receipt) {
+        (RunnerErrorKind::RateLimited, receipt) => {
+            CallEnd::Limited { failure, may_have_acted, limit: Limit::Said(error.retry_after), receipt }
+        }
+        (_, Some(receipt)) => CallEnd::Refused { failure, receipt },
+        (_, None) => CallEnd::Failed { failure, may_have_acted },
     }
-    CallEnd::Failed { failure, may_have_acted: begun || error.kind != RunnerErrorKind::NotBegun }
 }
 
 impl Standard {

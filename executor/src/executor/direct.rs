@@ -65,6 +65,9 @@ pub struct Attempt {
     pub ended: AttemptEnd,
     /// What is known of how its outcome came to be.
     pub receipt: Option<Receipt>,
+    /// The record of a value that it yielded after it had been given up: cancelled, or too slow. It changed nothing, and can be
+    /// restored like an outcome.
+    pub late: Option<Seq>,
 }
 
 /// What became of an attempt.
@@ -181,19 +184,33 @@ fn take_attempt(
     seq: Seq,
     record: &Record,
 ) -> Result<(), hermes_core::journal::WireError> {
+    if record.header.kind == Kind::Late {
+        late(attempts, seq, record)?;
+        return Ok(());
+    }
     let ended = match record.header.kind {
         Kind::Started => AttemptEnd::Open,
         Kind::Succeeded => AttemptEnd::Succeeded,
-        Kind::Failed => AttemptEnd::Failed,
+        Kind::Failed | Kind::Delayed => AttemptEnd::Failed,
         Kind::Interrupted => AttemptEnd::Interrupted,
         Kind::Given => AttemptEnd::Given,
         Kind::Adopted => AttemptEnd::Adopted,
         _ => return Ok(()),
     };
-    let receipt = match record.event()? {
+    let event = record.event()?;
+    // That no other attempt follows is no attempt.
+    let gave_up = matches!(&event, Event::Failed(failed) if failed.request.is_none())
+        && attempts.last().is_some_and(|last| {
+            last.ended == AttemptEnd::Failed && last.generation == record.header.generation
+        });
+    if gave_up {
+        return Ok(());
+    }
+    let receipt = match event {
         Event::Succeeded(succeeded) => succeeded.receipt,
         Event::Failed(failed) => failed.receipt,
         Event::Adopted(adopted) => adopted.receipt,
+        Event::Delayed(delayed) => delayed.receipt,
         _ => None,
     };
     let generation = record.header.generation;
@@ -202,7 +219,19 @@ fn take_attempt(
         Some(open) if ended != AttemptEnd::Open && ended != AttemptEnd::Given => {
             (open.outcome, open.ended, open.receipt) = (outcome, ended, receipt);
         }
-        _ => attempts.push(Attempt { outcome, began: seq, generation, ended, receipt }),
+        _ => attempts.push(Attempt { outcome, began: seq, generation, ended, receipt, late: None }),
+    }
+    Ok(())
+}
+
+/// A value that came too late, beside the attempt that it is of.
+fn late(attempts: &mut [Attempt], seq: Seq, record: &Record) -> Result<(), hermes_core::journal::WireError> {
+    let Event::Late(late) = record.event()? else { return Ok(()) };
+    let generation = record.header.generation;
+    let mut of_it = attempts.iter_mut().filter(|attempt| attempt.generation == generation);
+    if let Some(attempt) = of_it.nth(late.attempt.saturating_sub(1) as usize) {
+        attempt.late = Some(seq);
+        attempt.receipt = late.receipt.or(attempt.receipt.take());
     }
     Ok(())
 }
@@ -256,7 +285,7 @@ fn restorable(
     let record = executor.ledger().record(run, outcome).ok();
     let its = |record: &Record| {
         found.contains(&record.header.at)
-            && matches!(record.header.kind, Kind::Succeeded | Kind::Given | Kind::Adopted)
+            && matches!(record.header.kind, Kind::Succeeded | Kind::Given | Kind::Adopted | Kind::Late)
     };
     if record.as_ref().is_some_and(its) {
         return Ok(());

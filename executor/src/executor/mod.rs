@@ -1,6 +1,7 @@
 //! The executor as programs see it: options, starting runs and waiting for them, and what people do to them.
 
 mod budget;
+mod cancel;
 mod decide;
 mod direct;
 mod handle;
@@ -14,6 +15,7 @@ mod run;
 mod start;
 
 pub use budget::Raising;
+pub use cancel::Cancelling;
 pub use decide::Deciding;
 pub use direct::{Attempt, AttemptEnd, Directing};
 pub use handle::Executor;

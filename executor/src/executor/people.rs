@@ -1,17 +1,13 @@
-//! What people do to runs: read what waits for them, answer, decide, cancel. None of it needs a plan, none of it walks;
+//! What people do to runs: read what waits for them, answer. None of it needs a plan, none of it walks;
 //! what follows is derived by the next walk.
 
 use super::handle::Executor;
-use crate::{
-    drive::Control,
-    error::{AnswerError, DecideError},
-    ledger::LedgerError,
-};
+use crate::{error::AnswerError, ledger::LedgerError};
 use hermes_core::{
     digest::Digest,
     fold::{CellStatus, RunStatus, Summary},
     ids::{Address, RunId, RunNo, Seq},
-    journal::{Answered, EndKind, Ended, Event, Kind, Record},
+    journal::{Answered, Event, Kind, Record},
     people::{Actor, Need, NeedKind},
     schema::{Schema, Violation},
     value::Val,
@@ -21,7 +17,6 @@ use std::{
     future::{Future, IntoFuture},
     pin::Pin,
 };
-use tokio::sync::oneshot;
 
 pub(super) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -146,32 +141,6 @@ impl Executor {
             by: Actor::default(),
             key: None,
         }
-    }
-
-    /// Cancels a run: its calls are told to end, then it is recorded as cancelled. Returns when that is durable.
-    ///
-    /// # Errors
-    /// When there is no such run, or it has ended.
-    pub async fn cancel(&self, run: &RunId, by: Actor) -> Result<(), DecideError> {
-        let number =
-            self.shared.services.ledger.find(run)?.ok_or_else(|| DecideError::NoSuchRun(run.clone()))?;
-        if let Some(control) = self.shared.control(run) {
-            let (done, wait) = oneshot::channel();
-            if control.send(Control::Cancel { by: by.clone(), done }).is_ok() && wait.await.is_ok() {
-                return Ok(());
-            }
-            // Its drive ended at the same moment: what follows sees what it left.
-        }
-        let now = self.shared.services.clock.now();
-        let (_, result) = self.shared.services.ledger.transact_at(number, now, |summary| {
-            if ended(summary) {
-                return Err(DecideError::Ended(run.clone()));
-            }
-            let event = Event::Ended(Ended { end: EndKind::Cancelled { by } });
-            let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
-            Ok((crate::ledger::Append { records: vec![record], blobs: Vec::new(), now }, ()))
-        })?;
-        result.map(|_| ())
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a> Unroll<'a> {
         let under_way = self.run.cells().map(|(_, cell)| cell.status);
         let (mut waits, mut other) = (false, false);
         for status in under_way {
-            waits |= status == CellStatus::Timed;
+            waits |= matches!(status, CellStatus::Timed | CellStatus::Delayed);
             other |= matches!(status, CellStatus::Started | CellStatus::Interrupted);
         }
         waits && !other
@@ -192,6 +192,16 @@ impl<'a> Unroll<'a> {
             CellStatus::Expired => failed(FailureClass::Expired),
             CellStatus::Timed if self.run.ended.is_some() => Standing::Suspended.into(),
             CellStatus::Timed => Standing::Timed.into(),
+            CellStatus::Delayed => match (self.read)(cell.outcome)? {
+                Event::Delayed(_) if self.run.ended.is_some() => {
+                    State::new(Standing::Stopped, "failed, not tried again")
+                }
+                Event::Delayed(delayed) => {
+                    let (failed, until) = (delayed.failure.class.sentence(), delayed.until);
+                    State::new(Standing::Timed, format!("to be tried again at {until}: {failed}"))
+                }
+                _ => Standing::Timed.into(),
+            },
             CellStatus::Superseded => State::new(Standing::NotStarted, "closed, to be asked again"),
             CellStatus::Decided => State::new(Standing::Done, "decided"),
         };

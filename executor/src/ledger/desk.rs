@@ -210,6 +210,7 @@ fn apply(
         | Kind::DecisionMade
         | Kind::Caused
         | Kind::Raised
+        | Kind::CancelAsked
         | Kind::Ended => {
             let keys = |summary: &Summary| summary.needs().keys().copied().collect::<BTreeSet<_>>();
             let before = keys(summary);

@@ -52,7 +52,7 @@ struct Input<'a> {
 pub(crate) fn value(record: &Record) -> Result<Option<&str>, String> {
     let body = record.body.as_slice();
     let text = match record.header.kind {
-        Kind::Succeeded | Kind::Given | Kind::Adopted => {
+        Kind::Succeeded | Kind::Given | Kind::Adopted | Kind::Late => {
             serde_json::from_slice::<Output<'_>>(body).map(|body| body.output.get())
         }
         Kind::Answered => serde_json::from_slice::<Answer<'_>>(body).map(|body| body.answer.get()),

@@ -93,8 +93,8 @@ impl Child {
     /// When it cannot be waited for. It is ended then too.
     pub async fn run(mut self, input: Vec<u8>, watch: &CallWatch, keep: Keep<'_>) -> io::Result<Ended> {
         let (stdin, stdout, stderr) = self.pipes()?;
-        let mut out = Taking::new(keep.stdout, keep.secrets, None);
-        let mut err = Taking::new(keep.stderr, keep.secrets, Some(watch));
+        let mut out = Taking::new(keep.stdout, keep.secrets, watch, Lines::Kept);
+        let mut err = Taking::new(keep.stderr, keep.secrets, watch, Lines::Passed(Vec::new()));
         let end = {
             let mut pipes = Pipes(Some(Box::pin(async {
                 let sent = async {
@@ -200,13 +200,13 @@ async fn write(mut stdin: impl AsyncWrite + Unpin, input: Vec<u8>) {
 struct Taking<'a> {
     kept: HeadTail,
     redacting: Redacting<'a>,
-    lines: Option<Lines<'a>>,
+    watch: &'a CallWatch,
+    lines: Lines,
 }
 
 impl<'a> Taking<'a> {
-    fn new(kept: HeadTail, secrets: &'a Secrets, watch: Option<&'a CallWatch>) -> Self {
-        let lines = watch.map(|watch| Lines { watch, line: Vec::new() });
-        Self { kept, redacting: secrets.stream(), lines }
+    fn new(kept: HeadTail, secrets: &'a Secrets, watch: &'a CallWatch, lines: Lines) -> Self {
+        Self { kept, redacting: secrets.stream(), watch, lines }
     }
 
     async fn all(&mut self, mut pipe: impl AsyncRead + Unpin) -> Result<(), TooLarge> {
@@ -217,7 +217,11 @@ impl<'a> Taking<'a> {
                     self.push(&[], true);
                     return if self.kept.overflowed() { Err(TooLarge) } else { Ok(()) };
                 }
-                Ok(count) => self.push(&chunk[..count], false),
+                Ok(count) => {
+                    // Whatever it writes says that it is alive.
+                    self.watch.heartbeat();
+                    self.push(&chunk[..count], false);
+                }
             }
             if self.kept.overflowed() {
                 return Err(TooLarge);
@@ -226,12 +230,10 @@ impl<'a> Taking<'a> {
     }
 
     fn push(&mut self, bytes: &[u8], last: bool) {
-        let Self { kept, redacting, lines } = self;
+        let Self { kept, redacting, watch, lines } = self;
         redacting.feed(bytes, last, |clean| {
             kept.push(clean);
-            if let Some(lines) = lines {
-                lines.push(clean);
-            }
+            lines.push(watch, clean);
         });
     }
 
@@ -242,20 +244,21 @@ impl<'a> Taking<'a> {
     }
 }
 
-/// Lines that are passed on while they come.
-struct Lines<'a> {
-    watch: &'a CallWatch,
-    line: Vec<u8>,
+/// What becomes of lines while they come: they are only kept, or passed on too, each when it is whole.
+enum Lines {
+    Kept,
+    Passed(Vec<u8>),
 }
 
-impl Lines<'_> {
-    fn push(&mut self, bytes: &[u8]) {
+impl Lines {
+    fn push(&mut self, watch: &CallWatch, bytes: &[u8]) {
+        let Self::Passed(line) = self else { return };
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = LINE.saturating_sub(self.line.len()).min(part.len());
-            self.line.extend_from_slice(&part[..room]);
+            let room = LINE.saturating_sub(line.len()).min(part.len());
+            line.extend_from_slice(&part[..room]);
             if part.ends_with(b"\n") {
-                self.watch.log(String::from_utf8_lossy(&self.line).trim_end());
-                self.line.clear();
+                watch.log(String::from_utf8_lossy(line).trim_end());
+                line.clear();
             }
         }
     }

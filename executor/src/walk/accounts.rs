@@ -211,6 +211,17 @@ impl Accounts {
         held.copied().filter(|at| !self.without_place.contains(at)).collect()
     }
 
+    pub(super) fn held(&self) -> impl Iterator<Item = &At> {
+        self.held.values().flatten()
+    }
+
+    pub(super) fn forget(&mut self, at: At) {
+        for calls in self.held.values_mut() {
+            calls.remove(&at);
+        }
+        self.held.retain(|_, calls| !calls.is_empty());
+    }
+
     pub(super) fn any_held(&self) -> bool {
         !self.held.is_empty()
     }

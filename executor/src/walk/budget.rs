@@ -217,8 +217,13 @@ impl Walk {
         let (receipt, begun): (Option<&Receipt>, bool) = match end {
             CallEnd::Done(_, receipt) => (receipt.as_ref(), true),
             CallEnd::Refused { receipt, .. } => (Some(receipt), true),
-            CallEnd::Failed { failure, may_have_acted, .. } => (None, begun(failure.class, *may_have_acted)),
-            CallEnd::Taken(..) => (None, true),
+            CallEnd::Limited { receipt: Some(receipt), .. } => (Some(receipt), true),
+            CallEnd::Failed { failure, may_have_acted, .. }
+            | CallEnd::Limited { failure, may_have_acted, .. } => {
+                (None, begun(failure.class, *may_have_acted))
+            }
+            // What it said too late does not count any more, and so neither does what it said of its cost.
+            CallEnd::Taken(..) | CallEnd::Late { .. } => (None, true),
         };
         let spent = |reserved: &Reservation| {
             if begun { Spent::settled(&reserved.bound, reserved.turns, receipt) } else { Spent::default() }
@@ -263,6 +268,15 @@ impl Walk {
             } else {
                 self.ready.push_back(at);
             }
+        }
+    }
+
+    /// Takes a call out of those that are held.
+    pub(super) fn leave_held(&mut self, at: At) {
+        self.accounts.forget(at);
+        if self.accounts.without_place.remove(&at) {
+            // As busy as it was when it was held: whoever takes it out says that it is over.
+            self.decision_wanted(at);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{
     command::Invocation,
     emit::{Outcome, Then},
+    failing::{Limit, RunnerName, Tried},
     frame::{At, Fault, Slot},
     request::raw,
     state::Walk,
@@ -17,6 +18,7 @@ use hermes_core::{
     journal::{Event, Failed, Refused, Started, Succeeded},
     receipt::Receipt,
     request::Request,
+    timestamp::Timestamp,
     value::Val,
 };
 use hermes_plan::graph::Kind;
@@ -40,6 +42,8 @@ pub(crate) struct CallState {
     pub(crate) key: Digest,
     pub(crate) cookie: String,
     pub(crate) attempt: u32,
+    /// What came of the attempts before.
+    pub(super) tried: Tried,
 }
 
 impl CallState {
@@ -73,16 +77,29 @@ pub(crate) enum CallEnd {
     },
     /// Files were taken: what is said of them, and their contents.
     Taken(Val, Vec<Vec<u8>>),
+    /// A rate limit turned it away.
+    Limited {
+        failure: Failure,
+        may_have_acted: bool,
+        limit: Limit,
+        receipt: Option<Receipt>,
+    },
+    /// It was given up, and what it said afterwards does not count any more.
+    Late {
+        failure: Failure,
+        value: Val,
+        receipt: Option<Receipt>,
+    },
 }
 
 impl Walk {
-    /// The next call that has its place, if there is one. It must then be dispatched: what has to be durable first is
-    /// asked for, and the call itself may begin when [`Walk::durable`] or this says so.
-    pub(crate) fn next_call(&mut self) -> Option<At> {
-        while let Some(at) = self.ready.pop_front() {
+    /// The next call that has its place, if there is one, of those whose runner `admits` it. It must then be dispatched: what
+    /// has to be durable first is asked for, and the call itself may begin when [`Walk::durable`] or this says so.
+    pub(crate) fn next_call(&mut self, admits: &mut dyn FnMut(&RunnerName) -> bool) -> Option<At> {
+        while let Some(at) = self.next_admitted(admits) {
             if self.stopped(at.frame) {
                 self.call_dropped(at);
-                self.skip(at);
+                self.drop_stopped(at);
                 continue;
             }
             if !self.reserve(at) {
@@ -122,7 +139,8 @@ impl Walk {
         });
         let began = cell.is_some_and(|cell| cell.status == CellStatus::Started);
         let same = cell.is_some_and(|cell| cell.generation == generation && cell.fingerprint == print);
-        let attempt = if same { cell.map_or(0, |cell| cell.attempts) + 1 } else { 1 };
+        let tried = self.tried(at, cell, &print, generation);
+        let attempt = tried.attempts + 1;
         let announced = self.announced(at);
         let effect = self.effect_of(at);
         let path = if announced { self.path(at).to_string() } else { String::new() };
@@ -153,6 +171,7 @@ impl Walk {
             key,
             cookie: cookie.clone(),
             attempt,
+            tried,
         };
         *self.slot_mut(at) = Slot::Running;
         let (request, title) = match made {
@@ -205,7 +224,12 @@ impl Walk {
         self.settle_budgets(at, &end);
         let address = self.address(at);
         let path = match &end {
-            CallEnd::Failed { failure, .. } | CallEnd::Refused { failure, .. } if failure.path.is_empty() => {
+            CallEnd::Failed { failure, .. }
+            | CallEnd::Refused { failure, .. }
+            | CallEnd::Limited { failure, .. }
+            | CallEnd::Late { failure, .. }
+                if failure.path.is_empty() =>
+            {
                 self.path(at).to_string()
             }
             _ => String::new(),
@@ -220,12 +244,23 @@ impl Walk {
             CallEnd::Taken(value, blobs) => (value, None, blobs),
             CallEnd::Failed { failure, may_have_acted } => {
                 let failed = Failed { failure: failure.at(|| path), may_have_acted, request, receipt: None };
-                return self.failed(at, generation, print, failed, caused);
+                return self.failed(at, generation, print, failed, caused, None);
+            }
+            CallEnd::Limited { failure, may_have_acted, limit, receipt } => {
+                let failed = Failed { failure: failure.at(|| path), may_have_acted, request, receipt };
+                return self.failed(at, generation, print, failed, caused, limit.till());
+            }
+            CallEnd::Late { failure, value, receipt } => {
+                let attempt = call.attempt;
+                let failure = failure.at(|| path);
+                let failed = Failed { failure, may_have_acted: true, request, receipt: None };
+                self.failed(at, generation, print, failed, caused, None);
+                return self.late(address, generation, print, (attempt, value, receipt));
             }
             CallEnd::Refused { failure, receipt } => {
                 let (failure, receipt) = (failure.at(|| path), Some(receipt));
                 let failed = Failed { failure, may_have_acted: true, request, receipt };
-                return self.failed(at, generation, print, failed, caused);
+                return self.failed(at, generation, print, failed, caused, None);
             }
         };
         let digest = value.digest();
@@ -240,7 +275,22 @@ impl Walk {
         self.free_place_early(at);
     }
 
-    fn failed(&mut self, at: At, generation: u32, print: Digest, failed: Failed, caused: bool) {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the header's fields, the body, and what is known of the next attempt"
+    )]
+    fn failed(
+        &mut self,
+        at: At,
+        generation: u32,
+        print: Digest,
+        failed: Failed,
+        caused: bool,
+        limited: Option<Timestamp>,
+    ) {
+        if let Some(until) = self.next_attempt(at, &failed, limited) {
+            return self.delay(at, (generation, print), failed, until, limited.is_some());
+        }
         let fault = Fault { failure: Arc::new(failed.failure.clone()), caused };
         let then = Then::Settle(at, Outcome::Failed(fault));
         self.emit(self.address(at), generation, print, Digest::ZERO, &Event::Failed(failed), then);
@@ -261,6 +311,7 @@ impl Walk {
 
     pub(super) fn call_settled(&mut self, at: At, outcome: Outcome) {
         self.calls.remove(&at);
+        self.failing.forget(at);
         let around = self.frames_around(at);
         match outcome {
             Outcome::Done(value, caused) => {

@@ -122,7 +122,10 @@ impl Walk {
             match &directed.decision {
                 Decision::Rerun if named || steps.encloses(&path) && !self.unsafe_today(at.step) => {
                     let ran = cell.finished()
-                        || matches!(cell.status, CellStatus::Interrupted | CellStatus::Decided);
+                        || matches!(
+                            cell.status,
+                            CellStatus::Interrupted | CellStatus::Decided | CellStatus::Delayed
+                        );
                     if ran {
                         records.push(said.cause(self.again(at.step), at));
                     }

@@ -32,6 +32,10 @@ pub(crate) enum Then {
     Timed(At, Timestamp),
     /// The wait is over.
     Over(At, Val, bool),
+    /// The attempt has failed, and the next is due then.
+    Delayed(At, Timestamp),
+    /// No other attempt is made: the step has failed.
+    GivenUp(At, Fault),
     /// The call may begin.
     Call(At),
     /// The refused answer is kept: the call's next turn may begin.
@@ -92,6 +96,8 @@ impl Walk {
             Then::Asked(at, expires) => self.question_open(at, seq, expires),
             Then::Timed(at, until) => self.wait_begun(at, until),
             Then::Over(at, value, caused) => self.wait_over(at, value, caused),
+            Then::Delayed(at, until) => self.delay_begun(at, until),
+            Then::GivenUp(at, fault) => self.given_up(at, fault),
             Then::Call(at) => return Some(at),
         }
         None

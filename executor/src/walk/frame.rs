@@ -77,6 +77,8 @@ pub(crate) enum Slot {
     Asked,
     /// It waits for its moment.
     Timed,
+    /// Its attempt failed, and it waits for the next.
+    Delayed,
     /// A group that has not ended.
     Group(Box<Group>),
     /// Waits for a person's decision.

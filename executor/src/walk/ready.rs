@@ -255,6 +255,8 @@ impl Walk {
             }
         }
         self.cancels.extend(cancels);
+        // What waits in it is looked at when this turn ends.
+        self.failed = true;
     }
 
     /// Whether `frame` lies inside `group`, but not inside `spared`.

@@ -38,7 +38,7 @@ pub(crate) enum Verdict {
     Conflict,
     /// A person has to say what became of it.
     InDoubt(Doubt),
-    /// The question stays open, or the wait goes on.
+    /// The question stays open, or the wait goes on, for a moment or for the next attempt.
     StayOpen,
     /// Close the question, then ask anew.
     AskAnew,
@@ -90,6 +90,15 @@ pub(crate) fn judge(cell: &Cell, now: Now) -> Verdict {
                 Verdict::ReuseFailure
             } else if !safe && cell.may_have_acted {
                 Verdict::InDoubt(Doubt::MayHaveActed)
+            } else {
+                Verdict::Run
+            }
+        }
+        CellStatus::Delayed => {
+            if !safe && cell.may_have_acted {
+                Verdict::InDoubt(Doubt::MayHaveActed)
+            } else if now.same && !cell.rerun {
+                Verdict::StayOpen
             } else {
                 Verdict::Run
             }

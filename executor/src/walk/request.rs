@@ -119,6 +119,7 @@ impl Walk {
             Event::Succeeded(succeeded) => succeeded.request,
             Event::Failed(failed) => failed.request,
             Event::Timed(timed) => Some(timed.request),
+            Event::Delayed(delayed) => delayed.request,
             _ => None,
         })
     }
@@ -209,6 +210,7 @@ impl Walk {
             }
             _ if self.stopped(at.frame) => {
                 self.close_if_begun(at, &cell, "the group it belongs to has failed");
+                self.close_if_delayed(at, &cell);
                 self.skip(at);
             }
             Verdict::Version => self.runs_again(at, CauseKind::Version),
@@ -218,7 +220,12 @@ impl Walk {
                     self.want_call(at);
                 }
             }
-            Verdict::Run | Verdict::InDoubt(_) | Verdict::StayOpen | Verdict::AskAnew => {
+            Verdict::StayOpen => {
+                if !self.hold_back(at) {
+                    self.go_on_waiting(at, &cell);
+                }
+            }
+            Verdict::Run | Verdict::InDoubt(_) | Verdict::AskAnew => {
                 if !self.hold_back(at) {
                     self.want_call(at);
                 }

@@ -10,6 +10,7 @@ use super::{
     changes::Changes,
     conflict::{Conflict, Doubtful},
     emit::Emit,
+    failing::Failing,
     frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Phase, Slot},
     met::Met,
     pools::Pools,
@@ -110,6 +111,8 @@ pub(crate) struct Settings {
     pub(crate) crash_limit: Option<u32>,
     /// Tells the cookies of this executor from those of every other: two ledgers may have a run of one id.
     pub(crate) nonce: u64,
+    /// Whether failed calls are tried again by themselves; not in a rehearsal.
+    pub(crate) retries: bool,
 }
 
 /// A run being walked.
@@ -140,6 +143,8 @@ pub(crate) struct Walk {
     pub(super) early: BTreeMap<Seq, (Seq, Option<Digest>)>,
     /// The waits that go on, the next one first.
     pub(super) timers: BTreeSet<(Timestamp, At)>,
+    /// The calls that have failed and are tried again.
+    pub(super) failing: Failing,
     /// The run's time, as far as it was handed in: it never goes back.
     pub(super) time: Timestamp,
     pub(super) conflicts: Vec<Conflict>,
@@ -205,6 +210,7 @@ impl Walk {
             expiring: BTreeSet::new(),
             early: BTreeMap::new(),
             timers: BTreeSet::new(),
+            failing: Failing::default(),
             time,
             conflicts: Vec::new(),
             doubts: Vec::new(),
@@ -255,10 +261,14 @@ impl Walk {
                     Work::GoOn(at) => self.go_on(at),
                 }
             }
-            if !self.checking || !std::mem::take(&mut self.failed) {
+            if !std::mem::take(&mut self.failed) {
                 break;
             }
-            self.let_go_of_what_will_not_start();
+            if self.checking {
+                self.let_go_of_what_will_not_start();
+            } else {
+                self.give_up_stopped();
+            }
         }
         self.take_idle_places();
     }
@@ -489,7 +499,7 @@ impl Walk {
 
     // ---- addresses and paths
 
-    pub(super) fn address(&self, at: At) -> Address {
+    pub(crate) fn address(&self, at: At) -> Address {
         Address { place: self.frame(at.frame).place, step: self.number(at.node) }
     }
 

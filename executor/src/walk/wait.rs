@@ -112,6 +112,7 @@ impl Walk {
             self.timers.remove(&(until, at));
             self.over(at, until);
         }
+        self.attempts_due();
     }
 
     fn over(&mut self, at: At, until: Timestamp) {
@@ -165,6 +166,7 @@ impl Walk {
     pub(crate) fn next_instant(&self) -> Option<Timestamp> {
         let wait = self.timers.first().map(|(until, _)| *until);
         let expiry = self.expiring.first().map(|(at, _)| *at);
-        [wait, expiry].into_iter().flatten().min()
+        let attempt = self.failing.next_attempt();
+        [wait, expiry, attempt].into_iter().flatten().min()
     }
 }

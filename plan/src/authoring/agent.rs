@@ -3,7 +3,7 @@
 use super::{
     arity::for_each_arity,
     inputs::{Inputs, Room},
-    leaf::{Leaf, leaf_options},
+    leaf::{Leaf, leaf_options, stall_option},
     prompt::{BeforePrompt, Checked, Given, HasPrompt, NoPrompt, PromptText, Prompted, Yields},
     step::Step,
     value::value,
@@ -72,6 +72,7 @@ pub struct AgentBuilder<I, P> {
 
 impl<I: Inputs, P> AgentBuilder<I, P> {
     leaf_options!();
+    stall_option!();
 
     /// Gives it the output of a step, under a name. Inputs come before the prompt, up to 8.
     #[track_caller]
@@ -287,6 +288,8 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
             isolation,
             runner,
             timeout: leaf.timeout,
+            stall: leaf.stall,
+            retry: leaf.retry.unwrap_or_default(),
             effect: leaf.effect.unwrap_or(default),
             version: leaf.version,
             budget,

@@ -4,7 +4,7 @@ use super::{
     argv::{BeforeArgv, HasArgv, NoArgv, WithArgv},
     arity::for_each_arity,
     inputs::{Inputs, Room},
-    leaf::{Leaf, leaf_options},
+    leaf::{Leaf, leaf_options, stall_option},
     step::Step,
     value::value,
 };
@@ -89,6 +89,7 @@ pub struct CommandBuilder<I, A> {
 
 impl<I: Inputs, A> CommandBuilder<I, A> {
     leaf_options!();
+    stall_option!();
 
     /// Gives it the output of a step, under a name: for `.argv_with` and `.stdin_with`. Inputs come before the arguments,
     /// up to 8.
@@ -272,6 +273,8 @@ impl<I: Inputs, A> CommandBuilder<I, A> {
             output,
             check: checker::<T>(leaf.begun.at()),
             timeout: leaf.timeout,
+            stall: leaf.stall,
+            retry: leaf.retry.unwrap_or_default(),
             effect: leaf.effect.unwrap_or(Effect::Unsafe),
             version: leaf.version,
         };

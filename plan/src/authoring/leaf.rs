@@ -5,7 +5,7 @@ use crate::{
     build::{Begun, Join, Use},
     graph::{Kind, Location},
 };
-use hermes_core::{data::Data, effect::Effect, schema::Schema};
+use hermes_core::{data::Data, effect::Effect, retry::Retry, schema::Schema};
 use std::time::Duration;
 
 /// The common options of a step under construction.
@@ -13,6 +13,8 @@ pub(super) struct Leaf {
     pub(super) begun: Begun,
     pub(super) key: Option<String>,
     pub(super) timeout: Option<Duration>,
+    pub(super) stall: Option<Duration>,
+    pub(super) retry: Option<Retry>,
     pub(super) effect: Option<Effect>,
     pub(super) version: Option<u32>,
     pub(super) inputs: Vec<Use>,
@@ -22,7 +24,8 @@ pub(super) struct Leaf {
 impl Leaf {
     pub(super) fn new(begun: Begun) -> Self {
         let (inputs, after) = (Vec::new(), Vec::new());
-        Self { begun, key: None, timeout: None, effect: None, version: None, inputs, after }
+        let (timeout, stall, retry) = (None, None, None);
+        Self { begun, key: None, timeout, stall, retry, effect: None, version: None, inputs, after }
     }
 
     /// The schema of the output.
@@ -69,6 +72,23 @@ macro_rules! leaf_options {
             self
         }
 
+        /// How often it is tried again by itself when it fails in a way that may pass. What it is tried again under is the same
+        /// idempotency key; attempts, and when the next is due, are in the journal. An `Unsafe` one is tried again only where
+        /// its runner says that it never began. Without this, only rate limits are waited out.
+        ///
+        /// ```
+        /// use hermes_plan::prelude::*;
+        ///
+        /// let plan = Plan::new("fetch", |page: Step<String>| {
+        ///     agent("fetch").input("page", page).retry(Retry::attempts(3)).prompt("Fetch the page.").text()
+        /// })?;
+        /// # Ok::<(), PlanErrors>(())
+        /// ```
+        pub fn retry(mut self, retry: hermes_core::retry::Retry) -> Self {
+            self.leaf.retry = Some(retry);
+            self
+        }
+
         /// What running it twice would do, which decides what happens after a crash.
         pub fn effect(mut self, effect: hermes_core::effect::Effect) -> Self {
             self.leaf.effect = Some(effect);
@@ -99,6 +119,20 @@ macro_rules! leaf_options {
     };
 }
 pub(super) use leaf_options;
+
+/// The option that calls outside this process have in common.
+macro_rules! stall_option {
+    () => {
+        /// How long nothing may be heard of one attempt: no output, no live line, no heartbeat of its runner. Then it is ended,
+        /// and has failed as stalled.
+        #[track_caller]
+        pub fn stall(mut self, longest: std::time::Duration) -> Self {
+            self.leaf.stall = Some(self.leaf.begun.stall(longest, crate::graph::Location::caller()));
+            self
+        }
+    };
+}
+pub(super) use stall_option;
 
 /// The option that all builders with a name have in common.
 macro_rules! renamed_from {

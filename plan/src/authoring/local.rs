@@ -72,6 +72,7 @@ impl<I: Inputs> StepBuilder<I> {
             call: call(schema.clone()),
             at: Location::caller(),
             timeout: leaf.timeout,
+            retry: leaf.retry.unwrap_or_default(),
             effect: leaf.effect.unwrap_or(Effect::Pure),
             version: leaf.version,
             check: checker::<T>(leaf.begun.at()),

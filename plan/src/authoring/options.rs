@@ -5,6 +5,7 @@ use crate::graph::{Location, Text};
 use hermes_core::{
     budget::Budget,
     effect::{Effect, Isolation},
+    retry::Retry,
 };
 use std::time::Duration;
 use typed_builder::TypedBuilder;
@@ -49,6 +50,12 @@ pub struct AgentOptions {
     /// The longest one attempt may take.
     #[builder(setter(strip_option))]
     timeout: Option<Duration>,
+    /// How long nothing may be heard of one attempt.
+    #[builder(setter(strip_option))]
+    stall: Option<Duration>,
+    /// How often they are tried again by themselves.
+    #[builder(setter(strip_option))]
+    retry: Option<Retry>,
     /// What running them twice would do.
     #[builder(setter(strip_option))]
     effect: Option<Effect>,
@@ -95,6 +102,9 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         own.budget = options.budget.map(|budget| begun.call_budget(budget, at)).or(own.budget);
         let timeout = options.timeout.map(|timeout| begun.timeout(timeout, at));
         self.leaf.timeout = timeout.or(self.leaf.timeout);
+        let stall = options.stall.map(|stall| begun.stall(stall, at));
+        self.leaf.stall = stall.or(self.leaf.stall);
+        self.leaf.retry = options.retry.or(self.leaf.retry);
         self.leaf.effect = options.effect.or(self.leaf.effect);
         self.leaf.version = options.version.or(self.leaf.version);
         self

@@ -147,6 +147,17 @@ impl Begun {
         budget
     }
 
+    /// A silence that is allowed must be some time.
+    pub(crate) fn stall(&self, stall: Duration, at: Location) -> Duration {
+        if stall.is_zero() {
+            let message =
+                format!("the silence that `{}` is allowed is zero, so it could never succeed", self.name);
+            let mend = "give it more time, or leave `.stall(..)` out";
+            self.mistake(PlanError::new(PlanErrorKind::ZeroTimeout, at, message, mend));
+        }
+        stall
+    }
+
     /// A command must start something.
     pub(crate) fn no_program(&self, what: &str, at: Location) {
         let message = format!("the command `{}` starts nothing: {what}", self.name);

@@ -1,7 +1,7 @@
 //! A command in the graph: what is started, with what, and what is kept of it.
 
 use super::{ArgvFn, ComputeFn, Location, PromptFn};
-use hermes_core::effect::Effect;
+use hermes_core::{effect::Effect, retry::Retry};
 use std::{fmt, time::Duration};
 
 /// A subprocess.
@@ -29,6 +29,10 @@ pub struct Command {
     pub check: ComputeFn,
     /// The longest it may take.
     pub timeout: Option<Duration>,
+    /// How long nothing may be heard of it.
+    pub stall: Option<Duration>,
+    /// How often it is tried again by itself.
+    pub retry: Retry,
     /// What running it twice would do.
     pub effect: Effect,
     /// The author's version.

@@ -8,6 +8,7 @@ use crate::templates::ReadyTemplate;
 use hermes_core::{
     budget::Budget,
     effect::{Effect, Isolation},
+    retry::Retry,
     schema::Schema,
     value::Val,
 };
@@ -248,6 +249,10 @@ pub struct Agent {
     pub runner: Option<String>,
     /// The longest it may take.
     pub timeout: Option<Duration>,
+    /// How long nothing may be heard of it.
+    pub stall: Option<Duration>,
+    /// How often it is tried again by itself.
+    pub retry: Retry,
     /// What running it twice would do.
     pub effect: Effect,
     /// The author's version.
@@ -332,6 +337,8 @@ pub struct LocalStep {
     pub check: ComputeFn,
     /// The longest it may take.
     pub timeout: Option<Duration>,
+    /// How often it is tried again by itself.
+    pub retry: Retry,
     /// What running it twice would do.
     pub effect: Effect,
     /// The author's version.

@@ -48,8 +48,10 @@
 //! `rate_limited`:
 //!
 //! ```json
-//! {"protocol": 1, "error": {"kind": "rate_limited", "message": "try again after 12:00"}}
+//! {"protocol": 1, "error": {"kind": "rate_limited", "message": "too many requests", "retry_after": 20}}
 //! ```
+//!
+//! where `retry_after` is a number of seconds: all calls of the runner wait for that.
 //!
 //! Everything but `protocol` and one of `ok` and `error` may be left out; other fields are ignored.
 //!

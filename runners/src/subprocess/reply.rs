@@ -8,6 +8,7 @@ use hermes_executor::{
 };
 use serde::Deserialize;
 use serde_json::{Value, error::Category};
+use std::time::Duration;
 
 #[derive(Deserialize)]
 struct Reply {
@@ -33,6 +34,8 @@ enum Given {
 struct Refusal {
     kind: RefusalKind,
     message: String,
+    /// Of a rate limit: after how many seconds calls are taken again.
+    retry_after: Option<f64>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -91,7 +94,13 @@ pub(super) fn read(output: &[u8], who: &str) -> Result<AgentReply, RunnerError> 
                 RefusalKind::NotBegun => (RunnerErrorKind::NotBegun, "did not begin"),
                 RefusalKind::RateLimited => (RunnerErrorKind::RateLimited, "is rate limited"),
             };
-            Err(RunnerError::new(kind, format!("{who} {word}: {}", refusal.message)))
+            let error = RunnerError::new(kind, format!("{who} {word}: {}", refusal.message));
+            // A number of seconds that is none says nothing.
+            let after = refusal.retry_after.and_then(|after| Duration::try_from_secs_f64(after).ok());
+            Err(match after {
+                Some(after) => error.retry_after(after),
+                None => error,
+            })
         }
         (Some(_), Some(_)) => Err(wrong(
             RunnerErrorKind::InvalidOutput,
@@ -153,6 +162,16 @@ mod tests {
         }
         assert_eq!(reported(br#"{"protocol":1,"ok":{"text":"hi"}}"#, "w"), None);
         assert_eq!(reported(b"nonsense", "w"), None);
+    }
+
+    #[test]
+    fn a_rate_limit_says_after_how_long_calls_are_taken_again() {
+        let after = |seconds: Value| {
+            let refusal = json!({"kind": "rate_limited", "message": "why", "retry_after": seconds});
+            error(json!({"protocol": 1, "error": refusal}).to_string()).retry_after
+        };
+        assert_eq!(after(json!(2.5)), Some(Duration::from_millis(2500)));
+        assert_eq!((after(json!(null)), after(json!(-1)), after(json!(1e300))), (None, None, None));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::graph::{Part, PlanId};
 use hermes_core::{
     effect::{Effect, Isolation},
     path::{Segment, StepPath},
+    retry::Retry,
     schema::Schema,
     value::Val,
 };
@@ -161,6 +162,8 @@ impl Sketch {
             isolation: Isolation::Workspace,
             runner: None,
             timeout: None,
+            stall: None,
+            retry: Retry::default(),
             effect: Effect::Idempotent,
             budget: None,
             version: None,
@@ -180,6 +183,7 @@ impl Sketch {
             at: Location::caller(),
             check: nothing(),
             timeout: None,
+            retry: Retry::default(),
             effect: Effect::Pure,
             version: None,
         };
