@@ -342,6 +342,34 @@ async fn automatic_retries_reserve_anew_and_count_and_a_rate_limit_may_say_what_
 }
 
 #[tokio::test]
+async fn what_was_not_known_before_there_was_a_budget_counts_as_the_bound_of_today() {
+    let plan = |bounds: bool| {
+        let plan = Plan::new("later", move |_: Step<()>| {
+            let first = agent("first").prompt("Go.");
+            let first = if bounds { first.budget(Budget::usd(0.5)) } else { first }.text();
+            let go = ask("go").input("first", first).returns::<bool>();
+            let second = agent("second").input("go", go).prompt("Go.");
+            if bounds { second.budget(Budget::usd(0.5)) } else { second }.text()
+        });
+        let plan = plan.unwrap();
+        if bounds { plan.budget(Budget::usd(0.9)).unwrap() } else { plan }
+    };
+    let store = Store::new();
+    let executor = store.executor(echo().0);
+    start(&executor, &plan(false), ()).await.waiting();
+    let spent = executor.spent(&run_id()).unwrap();
+    assert_eq!((spent.usd, spent.unknown_usd), (Usd::default(), 1));
+    answer(&executor, "go", &serde_json::json!(true)).await;
+    let needs = resume(&executor, &plan(true)).await.parked();
+    assert_eq!(
+        said(&needs[0]),
+        (String::new(), Unit::Usd, 900_000_000, 500_000_000, Some("second".to_owned()))
+    );
+    decide_all(&executor, raise(Budget::usd(1.0))).await;
+    resume(&executor, &plan(true)).await.completed();
+}
+
+#[tokio::test]
 async fn what_was_superseded_counts() {
     let store = Store::new();
     let executor = store.executor(costing(0.5).0);

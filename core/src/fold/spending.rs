@@ -3,12 +3,13 @@
 
 use super::RunState;
 use crate::{
-    budget::{Budget, Spent},
+    budget::{Budget, Spent, Unit},
     failure::FailureClass,
     ids::{Address, StepNo},
     journal::{Event, Kind, Record, WireError},
     path::{Mark, StepPath},
     receipt::Receipt,
+    usd::Usd,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -31,7 +32,26 @@ struct AtStep {
     spent: Spent,
     /// The most that one attempt has spent.
     worst: Spent,
+    unbounded: Unbounded,
     open: Option<Open>,
+}
+
+/// Attempts of which something is not known that had no bound then: each counts as what the step may cost today.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unbounded {
+    usd: u64,
+    tokens: u64,
+}
+
+impl Unbounded {
+    fn at(self, bound: &Budget) -> Spent {
+        let most = Spent::most(bound);
+        Spent {
+            usd: Usd::nanos(most.usd.as_nanos().saturating_mul(self.usd)),
+            tokens: most.tokens.saturating_mul(self.tokens),
+            ..Spent::default()
+        }
+    }
 }
 
 /// An attempt without an outcome.
@@ -47,6 +67,9 @@ impl AtStep {
             let spent = spent(&open);
             self.spent = self.spent.plus(spent);
             self.worst = self.worst.greater(spent);
+            let lacks = |unit, unknown: u64| u64::from(unknown > 0 && open.bound.limit(unit).is_none());
+            self.unbounded.usd += lacks(Unit::Usd, spent.unknown_usd);
+            self.unbounded.tokens += lacks(Unit::Tokens, spent.unknown_tokens);
         }
     }
 
@@ -55,9 +78,10 @@ impl AtStep {
         self.settle(|open| Spent::settled(&open.bound, open.turns, None));
     }
 
-    fn with_open(mut self) -> Self {
+    /// All of it, for a step that may cost this much today.
+    fn all(mut self, bound: &Budget) -> Spent {
         self.lose();
-        self
+        self.spent.plus(self.unbounded.at(bound))
     }
 }
 
@@ -161,24 +185,26 @@ impl Spending {
         self.agents.get(step.0 as usize).copied().unwrap_or(false)
     }
 
-    /// All of it.
-    pub fn total(&self) -> Spent {
-        let total = self.steps.values().fold(Spent::default(), |sum, step| sum.plus(step.with_open().spent));
+    /// All of it. `bound`: what one call of a plan step may cost at most today, for what is not known of calls that had no
+    /// bound when they were made.
+    pub fn total(&self, bound: &dyn Fn(StepNo) -> Budget) -> Spent {
+        let all = self.steps.iter().map(|(at, step)| step.all(&bound(at.step)));
+        let total = all.fold(Spent::default(), Spent::plus);
         Spent { millis: self.driven.get("").copied().unwrap_or_default(), ..total }
     }
 
     /// By the path of each part of the run: every scope, group, item, round and step in which something was spent. The run
-    /// itself is the empty path.
-    pub fn by_path(&self, state: &RunState) -> BTreeMap<String, Spent> {
+    /// itself is the empty path. `bound`: see [`Spending::total`].
+    pub fn by_path(&self, state: &RunState, bound: &dyn Fn(StepNo) -> Budget) -> BTreeMap<String, Spent> {
         let mut by_path: BTreeMap<String, Spent> = BTreeMap::new();
         for (at, step) in &self.steps {
-            let spent = step.with_open().spent;
+            let spent = step.all(&bound(at.step));
             for path in around(&state.path(*at)) {
                 let sum = by_path.entry(path).or_default();
                 *sum = sum.plus(spent);
             }
         }
-        by_path.insert(String::new(), self.total());
+        by_path.insert(String::new(), self.total(bound));
         for (path, millis) in &self.driven {
             by_path.entry(path.clone()).or_default().millis = *millis;
         }

@@ -64,7 +64,7 @@ impl Executor {
     }
 
     /// What a run has spent so far: all attempts, those that failed or were superseded included. A call that is under way, or
-    /// whose end nobody knows, counts as what it may cost at most.
+    /// whose end nobody knows, counts as what it may cost at most; one that had no bound, only in the numbers of unknown calls.
     ///
     /// # Errors
     /// When the ledger has no such run, or cannot be read.
@@ -80,10 +80,12 @@ impl Executor {
         let ledger = self.ledger();
         let Some(number) = ledger.find(run)? else { return Err(DriveError::NoSuchRun(run.to_string())) };
         let spending = ledger.spending(number)?;
+        // Without the plan nobody knows what a call may cost today that had no bound.
+        let none = |_| Budget::default();
         if path.is_empty() {
-            return Ok(spending.total());
+            return Ok(spending.total(&none));
         }
-        let by_path = spending.by_path(&ledger.state(number)?);
+        let by_path = spending.by_path(&ledger.state(number)?, &none);
         Ok(by_path.get(path).copied().unwrap_or_default())
     }
 }

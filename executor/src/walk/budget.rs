@@ -13,6 +13,7 @@ use hermes_core::{
     digest::{Digest, DigestWriter},
     failure::{Failure, FailureClass},
     fold::begun,
+    ids::StepNo,
     journal::{Driven, Event, Group},
     path::StepPath,
     receipt::Receipt,
@@ -131,7 +132,10 @@ impl Walk {
     fn history(&mut self) -> &History {
         if self.accounts.history.is_none() {
             let history = match self.lookup.spending() {
-                Ok(spending) => History { by_path: spending.by_path(&self.state), worst: spending.worst() },
+                Ok(spending) => {
+                    let bound = |step| self.bound_of(step);
+                    History { by_path: spending.by_path(&self.state, &bound), worst: spending.worst() }
+                }
                 Err(why) => {
                     self.break_off(why);
                     History::default()
@@ -179,6 +183,14 @@ impl Walk {
         }
         self.accounts.reserve(at, Reservation { accounts, demand, bound, turns: Spent::default() });
         true
+    }
+
+    /// What one call of a plan step may cost at most today.
+    fn bound_of(&self, step: StepNo) -> Budget {
+        match self.programs.node_of(step).map(|node| &node.kind) {
+            Some(Kind::Agent(agent)) => agent.budget.unwrap_or_default(),
+            _ => Budget::default(),
+        }
     }
 
     /// What a call asks for, and its bound as it was raised.

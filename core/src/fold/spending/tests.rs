@@ -62,7 +62,7 @@ fn spent(events: &[Event]) -> (u64, u64, u64) {
     for event in std::iter::once(&named).chain(events) {
         spending.apply(&Record::new(STEP, 0, Digest::ZERO, Digest::ZERO, event)).unwrap();
     }
-    let total = spending.total();
+    let total = spending.total(&|_| Budget::default());
     (total.usd.as_nanos() / 10_000_000, total.calls, total.unknown_usd)
 }
 
@@ -100,6 +100,27 @@ fn attempts_that_were_lost_or_superseded_count_and_what_was_taken_over_does_not(
 }
 
 #[test]
+fn what_had_no_bound_counts_as_todays() {
+    let mut spending = Spending::default();
+    let steps = vec![("a".to_owned(), "agent".to_owned())];
+    let Event::Started(unbounded) = started() else { unreachable!() };
+    let unbounded = Event::Started(Started { bound: None, ..unbounded });
+    for event in [
+        Event::Named(Named { first: StepNo(1), steps }),
+        unbounded.clone(),
+        succeeded(None),
+        unbounded.clone(),
+        succeeded(Some(cost(0.1))),
+        unbounded,
+    ] {
+        spending.apply(&Record::new(STEP, 0, Digest::ZERO, Digest::ZERO, &event)).unwrap();
+    }
+    assert_eq!(spending.total(&|_| Budget::default()).usd.as_nanos(), 100_000_000);
+    let total = spending.total(&|_| Budget::usd(0.5));
+    assert_eq!((total.usd.as_nanos(), total.calls, total.unknown_usd), (1_100_000_000, 3, 2));
+}
+
+#[test]
 fn time_adds_up_by_scope() {
     let mut spending = Spending::default();
     for millis in [5, 7] {
@@ -107,8 +128,9 @@ fn time_adds_up_by_scope() {
         let event = Event::Driven(Driven { scopes });
         spending.apply(&Record::new(STEP, 0, Digest::ZERO, Digest::ZERO, &event)).unwrap();
     }
-    let by_path = spending.by_path(&RunState::default());
-    assert_eq!(spending.total().amount(Unit::Time), 12);
+    let none = |_| Budget::default();
+    let by_path = spending.by_path(&RunState::default(), &none);
+    assert_eq!(spending.total(&none).amount(Unit::Time), 12);
     assert_eq!((by_path[""].millis, by_path["part"].millis), (12, 2));
 }
 
