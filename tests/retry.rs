@@ -73,6 +73,24 @@ async fn a_failure_that_may_pass_is_tried_again_under_one_key_after_waits_that_g
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_policy_can_be_shared_by_agents_and_the_later_word_counts() {
+    for (own, calls) in [(None, 3), (Some(Retry::attempts(2)), 2)] {
+        let options = AgentOptions::builder().retry(Retry::attempts(3)).stall(secs(60)).build();
+        let plan = Plan::new("shared", move |_: Step<()>| {
+            let fetch = agent("fetch").with(&options);
+            let fetch = match own {
+                Some(own) => fetch.retry(own),
+                None => fetch,
+            };
+            fetch.prompt("Fetch.").text()
+        });
+        let runner = failing(9, RunnerErrorKind::Failed);
+        start(&Store::new().executor_by(&paused_clock(), runner.clone()), &plan.unwrap(), ()).await.failed();
+        assert_eq!(runner.count("fetch"), calls);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn attempts_are_used_up_and_a_retry_by_hand_begins_anew() {
     let (store, clock) = (Store::new(), paused_clock());
     let plan = || fetch(Some(Retry::attempts(3)), Effect::Idempotent);

@@ -205,12 +205,13 @@ fn runner_failed(error: RunnerError, begun: bool) -> CallEnd {
     };
     let mut failure = Failure::new(class, error.message);
     failure.raw = error.raw;
-    match error.kind {
-        RunnerErrorKind::RateLimited => {
-            CallEnd::Limited { failure, may_have_acted, limit: Limit::Said(error.retry_after) }
-        }
-        _ => CallEnd::Failed { failure, may_have_acted },
+    let limited = error.kind == RunnerErrorKind::RateLimited
+        || error.kind == RunnerErrorKind::NotBegun && error.retry_after.is_some();
+    if limited {
+        failure.class = FailureClass::RateLimited;
+        return CallEnd::Limited { failure, may_have_acted, limit: Limit::Said(error.retry_after) };
     }
+    CallEnd::Failed { failure, may_have_acted }
 }
 
 impl Standard {

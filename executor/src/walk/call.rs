@@ -259,10 +259,6 @@ impl Walk {
         self.free_place_early(at);
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the header's fields, the body, and what is known of the next attempt"
-    )]
     fn failed(
         &mut self,
         at: At,
