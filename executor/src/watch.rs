@@ -29,7 +29,7 @@ impl RunEvent {
             | Then::Refused(at)
             | Then::Timed(at, _)
             | Then::Over(at, ..) => walk.path(*at).to_string(),
-            Then::Asked(at, _) => match walk.asked_path(*at) {
+            Then::Asked(at, _) | Then::Answer(at, _) => match walk.asked_path(*at) {
                 Some(path) => path.to_string(),
                 None => walk.path(*at).to_string(),
             },

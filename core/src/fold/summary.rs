@@ -130,6 +130,7 @@ impl Summary {
             | Kind::Ended
             | Kind::Expired
             | Kind::InputAccepted
+            | Kind::Memoised
             | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }

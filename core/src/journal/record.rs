@@ -77,6 +77,7 @@ impl Event {
             Self::Directed(_) => Kind::Directed,
             Self::Given(_) => Kind::Given,
             Self::Renamed(_) => Kind::Renamed,
+            Self::Memoised(_) => Kind::Memoised,
             Self::InputAccepted(_) => Kind::InputAccepted,
             Self::Adopted(_) => Kind::Adopted,
         }
@@ -110,6 +111,7 @@ impl Event {
             Self::Directed(body) => json(body),
             Self::Given(body) => json(body),
             Self::Renamed(body) => json(body),
+            Self::Memoised(body) => json(body),
             Self::InputAccepted(body) => json(body),
             Self::Adopted(body) => json(body),
         }
@@ -173,6 +175,7 @@ impl Record {
             Kind::Directed => Event::Directed(self.read()?),
             Kind::Given => Event::Given(self.read()?),
             Kind::Renamed => Event::Renamed(self.read()?),
+            Kind::Memoised => Event::Memoised(self.read()?),
             Kind::InputAccepted => Event::InputAccepted(self.read()?),
             Kind::Adopted => Event::Adopted(self.read()?),
         })

@@ -125,7 +125,7 @@ pub(super) fn check(
             sweep_what_is_left(services, run, &state)?;
             swept = true;
         }
-        let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
+        let lookup = Arc::new(JournalLookup::new(Arc::clone(services), run));
         match check.look(state, lookup, false)? {
             Found::Append(records) => {
                 ledger.commit(run, Append { records, blobs: Vec::new(), now })?;

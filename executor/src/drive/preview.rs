@@ -9,12 +9,13 @@ use crate::{
     error::DriveError,
     ledger::stored_value,
     services::Services,
-    walk::{Lookup, Noted, Walk},
+    walk::{Earlier, Lookup, Noted, Walk},
 };
 use hermes_core::{
     digest::Digest,
     ids::{RunId, RunNo, Seq},
     journal::Record,
+    path::StepPath,
     schema::Schema,
     value::{Fetch, Unreadable, Val},
 };
@@ -55,7 +56,7 @@ pub(crate) fn foresee(
             state.apply(Seq(next), &record).map_err(|error| DriveError::Broken(error.to_string()))?;
             written.insert(next, record);
         }
-        let base = JournalLookup { services: Arc::clone(services), run };
+        let base = JournalLookup::new(Arc::clone(services), run);
         let journal: Arc<dyn Lookup> = Arc::new(Ahead { base, written: Arc::new(written.clone()) });
         let (walk, ended) = match check.look(state.clone(), Arc::clone(&journal), true)? {
             Found::Append(more) => {
@@ -78,6 +79,14 @@ struct Ahead {
 impl Lookup for Ahead {
     fn record(&self, seq: Seq) -> Result<Record, String> {
         self.written.get(&seq.0).map_or_else(|| self.base.record(seq), |record| Ok(record.clone()))
+    }
+
+    fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String> {
+        self.base.parent(parent, path, print)
+    }
+
+    fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String> {
+        self.base.memo(print)
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

@@ -1,6 +1,7 @@
 //! A call from ready to settled: dispatched, ended, recorded.
 
 use super::{
+    adopt::TakenOver,
     command::Invocation,
     emit::{Outcome, Then},
     frame::{At, Fault, Slot},
@@ -14,7 +15,7 @@ use hermes_core::{
     failure::Failure,
     fingerprint::{fingerprint, idempotency_key},
     fold::{Cell, CellStatus},
-    journal::{Event, Failed, Refused, Started, Succeeded},
+    journal::{Event, Failed, Memoised, Refused, Started, Succeeded},
     receipt::Receipt,
     request::Request,
     value::Val,
@@ -96,8 +97,9 @@ impl Walk {
         !self.ready.is_empty()
     }
 
-    /// Makes the call's request. False when it cannot be made, because its prompt cannot: the step has failed, and that is
-    /// recorded like any other failure of a call, so that a retry is about it too.
+    /// Makes the call's request. False when nothing is to be called: another run's outcome is taken over; or the request cannot
+    /// be made, because its prompt cannot: the step has failed, and that is recorded like any other failure of a call, so that a
+    /// retry is about it too.
     fn dispatch(&mut self, at: At) -> bool {
         let (values, caused) = self.inputs(at);
         let address = self.address(at);
@@ -136,6 +138,7 @@ impl Walk {
             Ok(((Request::Agent(agent), _), _)) => agent.model.clone(),
             _ => None,
         };
+        let earlier = made.as_ref().ok().and_then(|_| self.earlier(at, &print, cell));
         let mut state = CallState {
             request: None,
             sent: Sent::default(),
@@ -152,6 +155,11 @@ impl Walk {
         };
         *self.slot_mut(at) = Slot::Running;
         let (request, title) = match made {
+            Ok(((request, _), _)) if let Some(earlier) = earlier => {
+                self.calls.insert(at, CallState { under_way: false, ..state });
+                self.take_over_call(TakenOver { at, generation, print, request }, earlier, caused);
+                return false;
+            }
             Ok(((request, sent), title)) => {
                 state.sent = sent;
                 (request, title)
@@ -229,6 +237,10 @@ impl Walk {
         let event = Event::Succeeded(Succeeded { output, request, receipt });
         let then = Then::Settle(at, Outcome::Done(value, caused));
         self.emit_with(address, generation, print, digest, &event, blobs, then);
+        if self.node(at.node).replay.memo {
+            let memoised = Event::Memoised(Memoised { path: self.path(at).to_string() });
+            self.emit(address, generation, print, digest, &memoised, Then::Nothing);
+        }
         self.free_place_early(at);
     }
 

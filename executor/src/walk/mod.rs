@@ -1,6 +1,7 @@
 //! The walk of a run: pure decisions. What is ready, what a body unrolls to, what the journal says to it, and what is to
 //! be written. It starts nothing, awaits nothing and knows no clock (the time is handed in); `drive` acts on what it asks for.
 
+mod adopt;
 mod branch;
 mod call;
 mod catch;
@@ -35,6 +36,7 @@ mod unroll;
 mod wait;
 mod wording;
 
+pub(crate) use adopt::Earlier;
 pub(crate) use call::{CallEnd, Sent};
 pub(crate) use command::Invocation;
 pub(crate) use conflict::unfit;

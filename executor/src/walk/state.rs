@@ -4,6 +4,7 @@
 //! ask for records and calls. All of it is driven by `turn`, which works the queue off.
 
 use super::{
+    adopt::Earlier,
     branch::Taken,
     call::CallState,
     changes::Changes,
@@ -19,7 +20,7 @@ use hermes_core::{
     digest::Digest,
     failure::FailureClass,
     fold::RunState,
-    ids::{Address, Place, ScopeNo, Seq, StepNo},
+    ids::{Address, Place, RunId, ScopeNo, Seq, StepNo},
     journal::Record,
     path::{Mark, Segment, StepPath},
     schema::Schema,
@@ -39,6 +40,10 @@ use std::{
 pub(crate) trait Lookup: Send + Sync {
     /// The whole record at `seq`.
     fn record(&self, seq: Seq) -> Result<Record, String>;
+    /// The outcome that the run `parent` has at this path under this fingerprint.
+    fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String>;
+    /// The outcome that any run really got under this fingerprint, of a step that says `.memo()`.
+    fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String>;
     /// Loads stored values when they are needed.
     fn fetch(&self) -> Arc<dyn Fetch>;
     /// The template files that a part uses which was built on the way.
