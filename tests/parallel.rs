@@ -302,3 +302,35 @@ fn after_a_kill_what_was_begun_goes_on_first() {
     let items: Vec<_> = order.iter().map(|path| &path[..7]).collect();
     assert!(items.is_sorted(), "{order:?}");
 }
+
+#[tokio::test]
+async fn a_fan_out_over_another_ones_result_replays_whatever_its_keys_are() {
+    type Fan = fn(Step<Vec<String>>) -> Step<Vec<String>>;
+    let leaf = |name: &'static str| move |item| agent(name).input("item", item).prompt("Go.").text();
+    let shapes: [Fan; 4] = [
+        |items| parallel_each("a", items, |item| agent("x").input("item", item).prompt("Go.").text()).all(),
+        |items| {
+            pipeline("a", items)
+                .stage(|item| agent("x").input("item", item).prompt("Go.").text())
+                .streaming()
+                .all()
+        },
+        |items| {
+            let made = parallel_each("a", items, |item| agent("x").input("item", item).prompt("Go.").text());
+            made.all().filter(|made| !made.contains("[0]"))
+        },
+        |items| {
+            let made = parallel_each("a", items, |item| agent("x").input("item", item).prompt("Go.").text());
+            made.key_by(|item| item.len().to_string()).all()
+        },
+    ];
+    for shape in shapes {
+        for items in [vec![], vec!["a"], vec!["a", "bb", "ccc"]] {
+            let plan = Plan::new("over", |items| parallel_each("b", shape(items), leaf("y")).all()).unwrap();
+            let (store, (runner, _)) = (Store::new(), echo());
+            let items: Vec<_> = items.into_iter().map(str::to_owned).collect();
+            let (value, _) = start(&store.executor(runner), &plan, items).await.completed();
+            assert_eq!(resume(&store.replayer(), &plan).await.completed().0, value);
+        }
+    }
+}

@@ -78,6 +78,18 @@ async fn a_goal_is_met_or_missed_after_so_many_attempts() {
 }
 
 #[tokio::test]
+async fn a_judge_takes_the_two_zeros_for_one() {
+    let plan = Plan::new("zeros", |scores: Step<Vec<f64>>| {
+        hermes_workflows::patterns::judge("judge", scores, |score| score)
+    })
+    .unwrap();
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(refuses()).build();
+    let (all, _) = start(&executor, &plan, vec![-0.0, 0.0, 1.0]).await.completed();
+    let signs: Vec<_> = all.iter().map(|one| one.candidate.is_sign_negative()).collect();
+    assert_eq!(signs, [false, true, false]);
+}
+
+#[tokio::test]
 async fn a_judge_orders_by_score_and_keeps_equals_as_they_came() {
     let plan = Plan::new("judge", plans::best_titles).unwrap();
     let by_length = || agents(|_, inputs| json!(inputs[0].as_str().unwrap().len()));

@@ -29,23 +29,6 @@ fn chain(prompt: &'static str, version: Option<u32>) -> Plan<String, String> {
     .unwrap()
 }
 
-/// Leaves the run with `a` started and not finished: the process ends in the middle of the call.
-fn crash_in_call(store: &Store, plan: &Plan<String, String>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let (begun, wait) = tokio::sync::oneshot::channel();
-        let begun = std::sync::Mutex::new(Some(begun));
-        let executor = store.executor(FnRunner::new(move |_| {
-            if let Some(begun) = begun.lock().unwrap().take() {
-                begun.send(()).unwrap();
-            }
-            std::future::pending()
-        }));
-        let _run = executor.start(plan, "t".to_owned()).id("r").await.unwrap();
-        wait.await.unwrap();
-    });
-}
-
 /// A runner that answers and notes the idempotency keys it was given.
 fn noting() -> (FnRunner, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
     let keys = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -59,10 +42,6 @@ fn noting() -> (FnRunner, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
 
 fn failing() -> FnRunner {
     FnRunner::sync(|_| Err(RunnerError::new(RunnerErrorKind::Failed, "no luck")))
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 #[tokio::test]

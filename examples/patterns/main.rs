@@ -12,6 +12,10 @@ use std::{error::Error, fmt::Debug, process::ExitCode};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
+    if let Some(argument) = std::env::args().nth(1) {
+        eprintln!("error: it takes no arguments, and was given `{argument}`");
+        return ExitCode::FAILURE;
+    }
     match all().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,7 +1,7 @@
 //! One plan a pattern, each a few lines.
 
 use hermes_workflows::patterns::{
-    Found, Goal, Scored, Verdict, Verified, Winner, goal, judge, loop_until_dry, map_reduce, tournament,
+    Found, Goal, Refutation, Scored, Verified, Winner, goal, judge, loop_until_dry, map_reduce, tournament,
     verify,
 };
 use hermes_workflows::prelude::*;
@@ -42,7 +42,7 @@ pub(crate) fn checked(claim: Step<String>) -> Step<Verified<String>> {
         agent("refuter")
             .input("claim", claim)
             .prompt(format!("Try to refute it by its {by}."))
-            .returns::<Verdict>()
+            .returns::<Refutation>()
     })
 }
 

@@ -10,6 +10,7 @@ mod executor;
 mod layout;
 pub mod ledger;
 mod pacing;
+mod preview;
 pub mod process;
 mod program;
 mod redact;
@@ -31,6 +32,7 @@ pub use executor::{
     ExecutorOptionsBuilder, Needs, Outcome, Run, RunLayout, Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};
+pub use preview::{Because, Fate, LastCost, Preview, PreviewStep, Tally};
 pub use redact::Secrets;
 pub use rehearse::{Ending, NotCovered, Rehearsal, Rehearse, RehearsedRun, Rehearsing, Sampled, Uncovered};
 pub use runner::{

@@ -63,6 +63,15 @@ fn build(shape: &Shape, input: Step<i64>, away: &Away) -> Step<i64> {
                 Ending::AtLeast => fan.at_least(ENOUGH).map(|all| sum(all)),
             }
         }
+        Shape::Chain { name, first, second, keyed, thinned } => {
+            let list = input.map(|input| items(*input));
+            let fan = parallel_each(named("fan", name), list, |item| build(first, item, away));
+            let fan = if *keyed { fan.key_by(|item| format!("k{item}")) } else { fan };
+            let firsts = if *thinned { fan.options().flatten() } else { fan.all() };
+            parallel_each(named("over", name), firsts, |item| build(second, item, away))
+                .all()
+                .map(|all| sum(all))
+        }
         Shape::Parallel { name, body, ending } => {
             let fan = parallel(named("known", name), [1_i64, 2], |more| {
                 build(body, input.map(move |input| small(input + more)), away)

@@ -93,6 +93,16 @@ impl Reference {
                     items(input).into_iter().map(|item| sheltered.eval(body, item)).collect(),
                 )
             }
+            Shape::Chain { first, second, thinned, .. } => {
+                let firsts: Vec<_> = items(input).into_iter().map(|item| self.eval(first, item)).collect();
+                let firsts: Vec<i64> = match thinned {
+                    true => firsts.into_iter().flatten().collect(),
+                    false => firsts.into_iter().collect::<Result<_, _>>()?,
+                };
+                // Of one item that fails, the others are let finish.
+                let seconds: Vec<_> = firsts.into_iter().map(|item| self.eval(second, item)).collect();
+                Self::ended(Ending::All, seconds)
+            }
             Shape::Parallel { body, ending, .. } => {
                 Self::ended(*ending, [1, 2].map(|more| self.eval(body, small(input + more))).to_vec())
             }

@@ -34,6 +34,14 @@ pub(crate) enum Shape {
         limit: u32,
         ending: Ending,
     },
+    /// A fan-out over what another one yields: all of it, or what succeeded. It inherits the keys.
+    Chain {
+        name: u32,
+        first: Box<Shape>,
+        second: Box<Shape>,
+        keyed: bool,
+        thinned: bool,
+    },
     Parallel {
         name: u32,
         body: Box<Shape>,
@@ -107,6 +115,8 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
             2 => (part(), part()).prop_map(|(one, two)| Shape::Both(one, two)),
             3 => (part(), 1_u32..4, ending())
                 .prop_map(|(body, limit, ending)| Shape::Each { name: 0, body, limit, ending }),
+            2 => (part(), part(), any::<bool>(), any::<bool>())
+                .prop_map(|(first, second, keyed, thinned)| Shape::Chain { name: 0, first, second, keyed, thinned }),
             2 => (part(), plain()).prop_map(|(body, ending)| Shape::Parallel { name: 0, body, ending }),
             2 => (part(), part(), any::<bool>(), 1_u32..4, plain()).prop_map(
                 |(first, second, streaming, limit, ending)| {
@@ -161,6 +171,7 @@ impl Shape {
                 two.number(next);
             }
             Self::Pipeline { name, first: one, second: two, .. }
+            | Self::Chain { name, first: one, second: two, .. }
             | Self::Branch { name, yes: one, no: two }
             | Self::Repeat { name, body: one, or_else: two }
             | Self::Catch { name, body: one, or_else: two }
@@ -208,6 +219,7 @@ impl Shape {
             Self::Then(one, two)
             | Self::Both(one, two)
             | Self::Pipeline { first: one, second: two, .. }
+            | Self::Chain { first: one, second: two, .. }
             | Self::Branch { yes: one, no: two, .. }
             | Self::Repeat { body: one, or_else: two, .. }
             | Self::Catch { body: one, or_else: two, .. }
@@ -227,6 +239,7 @@ impl Shape {
             Self::Then(one, two)
             | Self::Both(one, two)
             | Self::Pipeline { first: one, second: two, .. }
+            | Self::Chain { first: one, second: two, .. }
             | Self::Branch { yes: one, no: two, .. }
             | Self::Repeat { body: one, or_else: two, .. }
             | Self::Catch { body: one, or_else: two, .. }

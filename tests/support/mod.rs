@@ -165,6 +165,27 @@ impl<O: std::fmt::Debug> Expect<O> for Result<Outcome<O>, DriveError> {
     }
 }
 
+/// Leaves the run `r` with its first call begun and not finished: the process ends in the middle of it.
+pub(crate) fn crash_in_call<O: Data>(store: &Store, plan: &Plan<String, O>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (begun, wait) = tokio::sync::oneshot::channel();
+        let begun = Mutex::new(Some(begun));
+        let executor = store.executor(FnRunner::new(move |_| {
+            if let Some(begun) = begun.lock().unwrap().take() {
+                begun.send(()).unwrap();
+            }
+            std::future::pending()
+        }));
+        let _run = executor.start(plan, "t".to_owned()).id("r").await.unwrap();
+        wait.await.unwrap();
+    });
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
 /// The fields that a parked run names as changed, by need.
 pub(crate) fn changed_fields(needs: &[Need]) -> Vec<String> {
     needs

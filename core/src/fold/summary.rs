@@ -138,6 +138,7 @@ impl Summary {
             | Kind::Expired
             | Kind::InputAccepted
             | Kind::CancelAsked
+            | Kind::Memoised
             | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }

@@ -7,7 +7,7 @@ use crate::{
     program::Program,
     services::Services,
     sweep::sweep_all,
-    walk::{ROOT, Settings, Walk, cancelled_call},
+    walk::{Lookup, ROOT, Settings, Walk, cancelled_call, renamed},
 };
 use hermes_core::{
     digest::Digest,
@@ -28,6 +28,84 @@ pub(super) enum Checked {
     Goes(Box<Walk>),
 }
 
+/// What one look at a run found: what has to be written before the next, or what the run stands at.
+pub(super) enum Found {
+    /// These records carry out what people decided, or what the plan says; then it is looked at again.
+    Append(Vec<Record>),
+    /// There is something to decide first.
+    Differs(Box<Walk>),
+    /// The run has ended, with this record.
+    Ended(Box<Walk>, Seq),
+    /// The run can go on.
+    Goes(Box<Walk>),
+}
+
+/// What a run is held against.
+pub(super) struct Check<'a> {
+    pub(super) services: &'a Arc<Services>,
+    pub(super) id: &'a RunId,
+    pub(super) program: Arc<Program>,
+    pub(super) input: Option<Val>,
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn new(
+        services: &'a Arc<Services>,
+        id: &'a RunId,
+        graph: Arc<Graph>,
+        input: Option<Val>,
+    ) -> Result<Self, DriveError> {
+        let templates = services.templates.of(&graph, &|_| None)?;
+        Ok(Self { services, id, program: Arc::new(Program::new(graph, templates)), input })
+    }
+
+    /// Walks everything that recorded outcomes reach, and writes nothing.
+    pub(super) fn look(
+        &self,
+        state: RunState,
+        lookup: Arc<dyn Lookup>,
+        keep_met: bool,
+    ) -> Result<Found, DriveError> {
+        let services = self.services;
+        fits(&state, &self.program.graph, self.id)?;
+        let renames = renamed(&state, &self.program.graph);
+        if !renames.is_empty() {
+            return Ok(Found::Append(renames));
+        }
+        let retries = services.stand_in.is_none();
+        let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce, retries };
+        let mut walk = Walk::new(Arc::clone(&self.program), state, self.id.to_string(), lookup, settings);
+        if keep_met {
+            walk.keep_met();
+        }
+        if let Some(input) = &self.input {
+            walk.check_input(input);
+        }
+        walk.turn();
+        services.count_compared(walk.counts().compared);
+        if let Some(why) = walk.broken() {
+            return Err(DriveError::Broken(why.to_owned()));
+        }
+        if !walk.state().decisions.is_empty() || !walk.state().directed.is_empty() {
+            let mut records = accepted_inputs(services, walk.state())?;
+            records.extend(walk.apply_decisions());
+            records.push(parked(Vec::new()));
+            return Ok(Found::Append(records));
+        }
+        if walk.differs() {
+            return Ok(Found::Differs(Box::new(walk)));
+        }
+        if walk.state().summary.head().is_some_and(|head| head.status == RunStatus::Parked) {
+            return Ok(Found::Append(vec![parked(Vec::new())]));
+        }
+        match walk.state().ended {
+            Some(_) if !walk.changes().is_empty() => Ok(Found::Append(walk.changes())),
+            Some(ended) => Ok(Found::Ended(Box::new(walk), ended)),
+            None => Ok(Found::Goes(Box::new(walk))),
+        }
+    }
+}
+
 /// Walks everything that recorded outcomes reach, and writes only what people decided, or what they have to decide.
 pub(super) fn check(
     services: &Arc<Services>,
@@ -37,15 +115,14 @@ pub(super) fn check(
     input: Option<Val>,
 ) -> Result<Checked, DriveError> {
     let ledger = &services.ledger;
-    let templates = services.templates.of(&graph, &|_| None)?;
-    let program = Arc::new(Program::new(graph, templates));
+    let check = Check::new(services, id, graph, input)?;
     let mut swept = false;
     loop {
         let now = services.clock.now();
         ledger.lapse(run, now)?;
         let state = ledger.state(run)?;
-        fits(&state, &program.graph, id)?;
         if !swept {
+            fits(&state, &check.program.graph, id)?;
             sweep_what_is_left(services, run, &state)?;
             swept = true;
         }
@@ -54,46 +131,23 @@ pub(super) fn check(
             ledger.commit(run, Append { records: closed, blobs: Vec::new(), now })?;
             continue;
         }
-        let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
-        let retries = services.stand_in.is_none();
-        let settings = Settings { crash_limit: services.crash_limit, nonce: services.nonce, retries };
-        let mut walk = Walk::new(Arc::clone(&program), state, id.to_string(), lookup, settings);
-        if let Some(input) = &input {
-            walk.check_input(input);
-        }
-        walk.turn();
-        services.count_compared(walk.counts().compared);
-        if let Some(why) = walk.broken() {
-            return Err(DriveError::Broken(why.to_owned()));
-        }
-        let append = |records| ledger.commit(run, Append { records, blobs: Vec::new(), now });
-        if !walk.state().decisions.is_empty() || !walk.state().directed.is_empty() {
-            let mut records = accepted_inputs(services, walk.state())?;
-            records.extend(walk.apply_decisions());
-            records.push(parked(Vec::new()));
-            append(records)?;
-            continue;
-        }
-        if walk.differs() {
-            let (groups, blobs) = walk.groups();
-            if !already_parked(walk.state(), &groups) {
-                ledger.commit(run, Append { records: vec![parked(groups)], blobs, now })?;
+        let lookup = Arc::new(JournalLookup::new(Arc::clone(services), run));
+        match check.look(state, lookup, false)? {
+            Found::Append(records) => {
+                ledger.commit(run, Append { records, blobs: Vec::new(), now })?;
             }
-            return Ok(Checked::Ended(Box::new(outcome(services, run, Ending::Parked, &walk)?)));
+            Found::Differs(walk) => {
+                let (groups, blobs) = walk.groups();
+                if !already_parked(walk.state(), &groups) {
+                    ledger.commit(run, Append { records: vec![parked(groups)], blobs, now })?;
+                }
+                return Ok(Checked::Ended(Box::new(outcome(services, run, Ending::Parked, &walk)?)));
+            }
+            Found::Ended(walk, ended) => {
+                return recorded_end(services, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
+            }
+            Found::Goes(walk) => return Ok(Checked::Goes(walk)),
         }
-        if walk.state().summary.head().is_some_and(|head| head.status == RunStatus::Parked) {
-            append(vec![parked(Vec::new())])?;
-            continue;
-        }
-        let causes = walk.version_causes();
-        if walk.state().ended.is_some() && !causes.is_empty() {
-            append(causes)?;
-            continue;
-        }
-        if let Some(ended) = walk.state().ended {
-            return recorded_end(services, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
-        }
-        return Ok(Checked::Goes(Box::new(walk)));
     }
 }
 
@@ -154,7 +208,11 @@ fn sweep_what_is_left(services: &Services, run: RunNo, state: &RunState) -> Resu
 
 /// Refuses a run that was begun with another plan.
 pub(crate) fn same_plan(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
-    match state.start.as_ref().filter(|start| start.plan != graph.name()) {
+    match state
+        .start
+        .as_ref()
+        .filter(|start| start.plan != graph.name() && !graph.old_names().contains(&start.plan))
+    {
         None => Ok(()),
         Some(start) => Err(DriveError::OtherPlan {
             run: id.clone(),

@@ -7,13 +7,16 @@ mod check;
 mod command;
 mod dispatch;
 mod driver;
+mod earlier;
 mod load;
 mod outcome;
 mod pace;
 mod pool;
+mod preview;
 mod turns;
 
 pub(crate) use check::same_plan;
 pub(crate) use driver::{Control, Drive, drive};
 use load::JournalLookup;
 pub(crate) use outcome::{Ending, Published, RawOutcome};
+pub(crate) use preview::{Foreseen, foresee};

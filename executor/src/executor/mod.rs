@@ -8,6 +8,7 @@ mod layout;
 mod live;
 mod options;
 mod people;
+mod preview;
 mod refused;
 mod run;
 mod start;

@@ -81,6 +81,12 @@ pub enum LedgerError {
         /// How the first one failed.
         why: String,
     },
+    /// The ledger was opened for reading only.
+    #[error("{ledger} is open for reading only; open it with `Ledger::open` to write")]
+    ReadOnly {
+        /// The ledger.
+        ledger: String,
+    },
     /// There is no such run.
     #[error("{ledger} has no run `{run}`; list its runs to see the ids it has")]
     NoSuchRun {

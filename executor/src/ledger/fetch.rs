@@ -49,7 +49,7 @@ struct Input<'a> {
 
 /// The value in a record, as it is stored; `None` in a record of a kind that holds none. It must be the value that the header
 /// names.
-pub(super) fn value(record: &Record) -> Result<Option<&str>, String> {
+pub(crate) fn value(record: &Record) -> Result<Option<&str>, String> {
     let body = record.body.as_slice();
     let text = match record.header.kind {
         Kind::Succeeded | Kind::Given | Kind::Adopted | Kind::Late => {

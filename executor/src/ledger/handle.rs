@@ -6,7 +6,7 @@ use super::{
     desk::{Target, no_run, stored},
     fetch::Fetcher,
     job::{Done, Queued},
-    lapse::{Lapsed, lapse},
+    lapse::{Lapsed, expiries, lapse},
     open::work_directory,
     verify,
     writer::{Pen, Writer},
@@ -94,6 +94,16 @@ impl Ledger {
     /// When another process has it, or the file is not a ledger that this version reads: it is then not changed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         Ok(Self::on(Arc::new(RedbStore::open(path)?)))
+    }
+
+    /// Opens the ledger at `path` for reading: to list runs, to draw them, to [preview](crate::Executor::preview) them. The file
+    /// stays as it is to the byte, also after a crash: what has to be repaired is repaired in memory. Writing is refused.
+    /// Meanwhile nobody else can open it.
+    ///
+    /// # Errors
+    /// When there is no such file, another process has it, or it is not a ledger that this version reads.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
+        Ok(Self::on(Arc::new(RedbStore::open_read_only(path)?)))
     }
 
     /// A ledger in memory, gone with its last clone.
@@ -223,6 +233,14 @@ impl Ledger {
         self.store().body(run, seq)
     }
 
+    /// The outcome of a run that a step with this fingerprint may take over: see `.memo()` of a plan's steps.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn memo(&self, fingerprint: &Digest) -> Result<Option<(RunNo, Seq)>, LedgerError> {
+        self.store().memo(fingerprint)
+    }
+
     /// The blob with this digest.
     ///
     /// # Errors
@@ -334,6 +352,16 @@ impl Ledger {
         let writer = &self.0.writer;
         let mut pen = writer.turn()?;
         lapse(&mut pen, writer, run, now)
+    }
+
+    /// The records with which [`Ledger::lapse`] would close questions.
+    pub(crate) fn would_lapse(
+        &self,
+        run: RunNo,
+        summary: &Summary,
+        now: i64,
+    ) -> Result<Vec<Record>, LedgerError> {
+        Ok(expiries(self.store(), run, summary, now)?.into_iter().map(|(record, _)| record).collect())
     }
 
     /// Checks everything against everything: every journal folds, heads and needs are what their journals say, every body

@@ -2,14 +2,14 @@
 //! stands with the question.
 
 use super::{
-    Append, LedgerError,
+    Append, LedgerError, Store,
     append::Prepared,
     desk::{Target, stored},
     writer::{Pen, Writer},
 };
 use hermes_core::{
     digest::Digest,
-    fold::IllegalEvent,
+    fold::{IllegalEvent, Summary},
     ids::{RunNo, Seq},
     journal::{Event, Expired, Record},
     timestamp::Timestamp,
@@ -35,18 +35,32 @@ pub(super) fn lapse(
     now: i64,
 ) -> Result<Vec<Lapsed>, LedgerError> {
     let store = &*writer.store;
-    let (questions, now) = {
+    let (expired, now) = {
         let mut desk = writer.desk();
         let summary = desk.summary(store, run)?;
-        let now = summary.head().map_or(now, |head| head.updated.max(now));
-        (summary.lapsed(Timestamp::from_millis(now)), now)
+        (expiries(store, run, summary, now)?, summary.head().map_or(now, |head| head.updated.max(now)))
     };
-    if questions.is_empty() {
+    if expired.is_empty() {
         return Ok(Vec::new());
     }
-    let mut records = Vec::with_capacity(questions.len());
-    let mut values = Vec::with_capacity(questions.len());
-    for question in questions {
+    let (records, values): (Vec<_>, Vec<_>) = expired.into_iter().unzip();
+    let append = Prepared::new(Append { records, blobs: Vec::new(), now })?;
+    let (_, first) = pen.commit(Target::Run(run), append)?;
+    let lapsed = (first.0..).zip(values);
+    Ok(lapsed.map(|(seq, (question, value))| Lapsed { question, seq: Seq(seq), value }).collect())
+}
+
+/// The records of what has expired in a run at `now`, or at the time of its last record where that is later: each with its
+/// question, and the digest of the value it then has.
+pub(super) fn expiries(
+    store: &dyn Store,
+    run: RunNo,
+    summary: &Summary,
+    now: i64,
+) -> Result<Vec<(Record, (Seq, Option<Digest>))>, LedgerError> {
+    let now = summary.head().map_or(now, |head| head.updated.max(now));
+    let mut expired = Vec::new();
+    for question in summary.lapsed(Timestamp::from_millis(now)) {
         let asked = store.body(run, question)?;
         let damaged = |why: &str| {
             let kind = asked.header.kind;
@@ -64,11 +78,8 @@ pub(super) fn lapse(
         let event = Event::Expired(Expired { question, value });
         let header = &asked.header;
         let output = digest.unwrap_or(Digest::ZERO);
-        records.push(Record::new(header.at, header.generation, header.fingerprint, output, &event));
-        values.push((question, digest));
+        let record = Record::new(header.at, header.generation, header.fingerprint, output, &event);
+        expired.push((record, (question, digest)));
     }
-    let append = Prepared::new(Append { records, blobs: Vec::new(), now })?;
-    let (_, first) = pen.commit(Target::Run(run), append)?;
-    let lapsed = (first.0..).zip(values);
-    Ok(lapsed.map(|(seq, (question, value))| Lapsed { question, seq: Seq(seq), value }).collect())
+    Ok(expired)
 }

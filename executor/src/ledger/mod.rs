@@ -28,6 +28,7 @@ pub(crate) use append::LIMIT;
 #[cfg(any(test, feature = "test-util"))]
 pub use crash_backend::{CrashBackend, Loss};
 pub use error::LedgerError;
+pub(crate) use fetch::value as stored_value;
 pub(crate) use handle::Driven;
 pub use handle::{Decided, Ledger, LedgerStats};
 pub use holder::Holder;

@@ -49,25 +49,29 @@ impl RedbStore {
         // Absolute, so that it stays the same file when the process changes its directory.
         let path =
             std::path::absolute(path.as_ref()).map_err(|error| wrong(path.as_ref(), "finding", &error))?;
-        match fs::metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path)?,
-            Err(error) => return Err(wrong(&path, "opening", &error)),
-            Ok(found) if !found.is_file() => return Err(not_a_ledger(&path, "it is not a file")),
-            Ok(found) if found.len() == 0 => return Err(not_a_ledger(&path, "the file is empty")),
-            Ok(_) => {}
+        if !is_there(&path)? {
+            make(&path)?;
         }
-        let (gate, db) = locked(&path)?;
-        match format(&db).map_err(|error| unreadable(&path, error))? {
-            Format::Known => {}
-            Format::Newer(found) => return Err(LedgerError::Newer { path, found, known: FORMAT }),
-            Format::Blank | Format::Foreign => {
-                return Err(not_a_ledger(&path, "it is a redb file of another program"));
-            }
-        }
+        let (gate, db) = known(&path)?;
         gate.release().map_err(|error| wrong(&path, "opening", &error))?;
         let note = Note::write(&path, &Holder::this(crate::Clock::system().now()))
             .map_err(|error| wrong(&path, "noting its holder", &error))?;
-        Ok(Self { db, path: Some(path), failed: OnceLock::new(), note: Some(note) })
+        Ok(Self { db, path: Some(path), failed: OnceLock::new(), note: Some(note), read_only: false })
+    }
+
+    /// Opens the ledger at `path` for reading. Nothing is ever written to the file: what redb repairs after a crash, it
+    /// repairs in memory. The lock that keeps writers away meanwhile needs the right to write to the file.
+    ///
+    /// # Errors
+    /// When there is no such file, another process has it, or it is not a ledger that this version reads.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
+        let path =
+            std::path::absolute(path.as_ref()).map_err(|error| wrong(path.as_ref(), "finding", &error))?;
+        if !is_there(&path)? {
+            return Err(not_a_ledger(&path, "there is no such file"));
+        }
+        let (_, db) = known(&path)?;
+        Ok(Self { db, path: Some(path), failed: OnceLock::new(), note: None, read_only: true })
     }
 
     /// A ledger in memory.
@@ -94,7 +98,28 @@ impl RedbStore {
             Format::Blank => lay_out(&db, FORMAT_KEY, FORMAT).map_err(|error| unreadable(path, error))?,
             Format::Foreign => return Err(not_a_ledger(path, "it is a redb file of another program")),
         }
-        Ok(Self { db, path: None, failed: OnceLock::new(), note: None })
+        Ok(Self { db, path: None, failed: OnceLock::new(), note: None, read_only: false })
+    }
+}
+
+/// Whether there is a file at `path` that may be a ledger.
+fn is_there(path: &Path) -> Result<bool, LedgerError> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(wrong(path, "opening", &error)),
+        Ok(found) if !found.is_file() => Err(not_a_ledger(path, "it is not a file")),
+        Ok(found) if found.len() == 0 => Err(not_a_ledger(path, "the file is empty")),
+        Ok(_) => Ok(true),
+    }
+}
+
+/// Opens a file that proves to be a ledger of a format this version reads, behind its closed gate.
+fn known(path: &Path) -> Result<(Gate, Database), LedgerError> {
+    let (gate, db) = locked(path)?;
+    match format(&db).map_err(|error| unreadable(path, error))? {
+        Format::Known => Ok((gate, db)),
+        Format::Newer(found) => Err(LedgerError::Newer { path: path.to_owned(), found, known: FORMAT }),
+        Format::Blank | Format::Foreign => Err(not_a_ledger(path, "it is a redb file of another program")),
     }
 }
 

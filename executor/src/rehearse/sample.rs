@@ -7,6 +7,9 @@ use serde_json::{Map, Number, Value};
 /// Beyond this depth the smallest form is taken.
 const DEEPEST: usize = 8;
 
+/// Beyond this depth nothing is made: there is no end to it.
+const ABYSS: usize = 128;
+
 /// Short texts, so that a drawing of keys made from them can be read.
 const WORDS: [&str; 12] = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "maple", "ocean",
@@ -87,6 +90,9 @@ struct Sampler<'a, 'd> {
 
 impl<'a> Sampler<'a, '_> {
     fn of(&mut self, schema: &'a Value, depth: usize) -> Value {
+        if depth > ABYSS {
+            return Value::Null;
+        }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             let found = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
             return found.map_or(Value::Null, |found| self.of(found, depth + 1));
@@ -107,7 +113,7 @@ impl<'a> Sampler<'a, '_> {
         for keyword in ["oneOf", "anyOf"] {
             if let Some(forms) = schema.get(keyword).and_then(Value::as_array) {
                 let form = if depth > DEEPEST {
-                    forms.iter().min_by_key(|form| weight(form))
+                    forms.iter().min_by_key(|form| (levels(self.root, form, &mut Vec::new()), weight(form)))
                 } else {
                     self.dice.one(forms)
                 };
@@ -278,12 +284,46 @@ fn whole(bound: f64) -> i64 {
     bound.clamp(-9e15, 9e15) as i64
 }
 
-/// How much there is in a form, roughly: of several, the lightest ends a recursion.
+/// How many levels the flattest value of a form has: of several, the flattest ends a recursion. One that does not end counts
+/// as endless.
+fn levels<'a>(root: &'a Value, form: &'a Value, above: &mut Vec<&'a str>) -> usize {
+    const ENDLESS: usize = usize::MAX;
+    let deepest = |parts: &mut dyn Iterator<Item = &'a Value>, above: &mut Vec<&'a str>| {
+        parts.map(|part| levels(root, part, above)).max().unwrap_or(0)
+    };
+    if let Some(reference) = form.get("$ref").and_then(Value::as_str) {
+        let Some(found) = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) else {
+            return 0;
+        };
+        if above.contains(&reference) {
+            return ENDLESS;
+        }
+        above.push(reference);
+        let levels = levels(root, found, above);
+        above.pop();
+        return levels.saturating_add(1);
+    }
+    if form.get("const").is_some() || form.get("enum").is_some() {
+        return 0;
+    }
+    let required = form.get("required").and_then(Value::as_array).into_iter().flatten();
+    let mut needed = required.filter_map(|name| form.get("properties")?.get(name.as_str()?));
+    let fields = deepest(&mut needed, above);
+    let list = |keyword| form.get(keyword).and_then(Value::as_array);
+    let items = form.get("items").filter(|_| form.get("minItems").and_then(Value::as_u64).unwrap_or(0) > 0);
+    let mut all = list("allOf").into_iter().chain(list("prefixItems")).flatten().chain(items);
+    let parts = deepest(&mut all, above);
+    let forms = list("oneOf").or_else(|| list("anyOf")).into_iter().flatten();
+    let forms = forms.map(|form| levels(root, form, above)).min().unwrap_or(0);
+    fields.max(parts).max(forms).saturating_add(1)
+}
+
+/// How much there is in a form, roughly: of several that are as flat, the lightest is taken.
 fn weight(form: &Value) -> usize {
     if form.get("const").is_some() || form.get("enum").is_some() || form["type"] == "null" {
         return 0;
     }
-    form.to_string().len() + if form.to_string().contains("$ref") { 1000 } else { 0 }
+    form.to_string().len()
 }
 
 fn merged(one: Value, other: Value) -> Value {

@@ -1,6 +1,7 @@
 //! A call from ready to settled: dispatched, ended, recorded.
 
 use super::{
+    adopt::TakenOver,
     command::Invocation,
     emit::{Outcome, Then},
     failing::{Limit, RunnerName, Tried},
@@ -14,8 +15,8 @@ use hermes_core::{
     effect::Effect,
     failure::Failure,
     fingerprint::{fingerprint, idempotency_key},
-    fold::CellStatus,
-    journal::{Event, Failed, Refused, Started, Succeeded},
+    fold::{Cell, CellStatus},
+    journal::{Event, Failed, Memoised, Refused, Started, Succeeded},
     receipt::Receipt,
     request::Request,
     timestamp::Timestamp,
@@ -112,8 +113,9 @@ impl Walk {
         !self.ready.is_empty()
     }
 
-    /// Makes the call's request. False when it cannot be made, because its prompt cannot: the step has failed, and that is
-    /// recorded like any other failure of a call, so that a retry is about it too.
+    /// Makes the call's request. False when nothing is to be called: another run's outcome is taken over; or the request cannot
+    /// be made, because its prompt cannot: the step has failed, and that is recorded like any other failure of a call, so that a
+    /// retry is about it too.
     fn dispatch(&mut self, at: At) -> bool {
         let (values, caused) = self.inputs(at);
         let address = self.address(at);
@@ -125,7 +127,7 @@ impl Walk {
         // No request has the fingerprint zero: the failure to make one is never taken for the answer to another.
         let print = made.as_ref().map_or(Digest::ZERO, |((request, _), _)| fingerprint(request));
         let cell = self.state.cell(address);
-        let versioned = self.versions.contains(&address);
+        let versioned = self.changes.again(address);
         let caused = caused || versioned || cell.is_some_and(|cell| self.state.below_own_cause(cell));
         // A step that finished and runs again below somebody else's cause is a new generation too.
         let generation = cell.map_or(0, |cell| {
@@ -138,14 +140,25 @@ impl Walk {
         let announced = self.announced(at);
         let effect = self.effect_of(at);
         let path = if announced { self.path(at).to_string() } else { String::new() };
-        let key =
-            if announced { idempotency_key(&self.run, &path, &print, generation) } else { Digest::ZERO };
+        // An attempt that goes on keeps its key, whatever its path is called today.
+        let open = |cell: &&Cell| {
+            let same = cell.generation == generation && cell.fingerprint == print;
+            let status = cell.status;
+            same && matches!(status, CellStatus::Started | CellStatus::Interrupted | CellStatus::Delayed)
+        };
+        let begun = cell.filter(|cell| announced && open(cell)).cloned();
+        let begun = begun.and_then(|cell| self.started(&cell).ok().flatten()).map(|started| started.key);
+        let key = begun.unwrap_or_else(|| match announced {
+            true => idempotency_key(&self.run, &path, &print, generation),
+            false => Digest::ZERO,
+        });
         let cookie = || format!("{}-{attempt}-{:016x}", key.short(), self.settings.nonce);
         let cookie = if announced { cookie() } else { String::new() };
         let model = match &made {
             Ok(((Request::Agent(agent), _), _)) => agent.model.clone(),
             _ => None,
         };
+        let earlier = made.as_ref().ok().and_then(|_| self.earlier(at, &print, cell));
         let mut state = CallState {
             request: None,
             sent: Sent::default(),
@@ -163,6 +176,11 @@ impl Walk {
         };
         *self.slot_mut(at) = Slot::Running;
         let (request, title) = match made {
+            Ok(((request, _), _)) if let Some(earlier) = earlier => {
+                self.calls.insert(at, CallState { under_way: false, ..state });
+                self.take_over_call(TakenOver { at, generation, print, request }, earlier, caused);
+                return false;
+            }
             Ok(((request, sent), title)) => {
                 state.sent = sent;
                 (request, title)
@@ -256,6 +274,10 @@ impl Walk {
         let event = Event::Succeeded(Succeeded { output, request, receipt });
         let then = Then::Settle(at, Outcome::Done(value, caused));
         self.emit_with(address, generation, print, digest, &event, blobs, then);
+        if self.node(at.node).replay.memo {
+            let memoised = Event::Memoised(Memoised { path: self.path(at).to_string() });
+            self.emit(address, generation, print, digest, &memoised, Then::Nothing);
+        }
         self.free_place_early(at);
     }
 

@@ -94,7 +94,7 @@ impl Walk {
     }
 
     /// Finished plan steps that today's plan lacks and nobody has dropped yet, with the number of their copies.
-    pub(super) fn missing(&self) -> BTreeMap<StepNo, u64> {
+    pub(crate) fn missing(&self) -> BTreeMap<StepNo, u64> {
         let graph = &self.plan().graph;
         let mut today: BTreeSet<StepNo> = graph.nodes().map(|node| self.number(node.id)).collect();
         let mut missing = BTreeMap::new();

@@ -128,19 +128,24 @@ impl Programs {
 
     /// The node of the plan itself below which a step with this pattern was built at run time.
     pub(super) fn grown_from(&self, pattern: &StepPath) -> Option<NodeId> {
-        let grows = |node: &&Node| matches!(node.kind, Kind::Then(_) | Kind::Again { .. });
-        let above = |node: &&Node| {
-            let (prefix, segments) = (node.pattern.segments(), pattern.segments());
-            let Some(((last, before), (at, around))) =
-                prefix.split_last().zip(segments.get(..prefix.len()).and_then(<[_]>::split_last))
-            else {
-                return false;
-            };
-            let level = last.mark == Mark::Plain && last.name == at.name;
-            segments.len() > prefix.len() && before == around && level
-        };
-        self.plan.program.graph.nodes().filter(grows).find(above).map(|node| node.id)
+        grown_from(&self.plan.program.graph, pattern)
     }
+}
+
+/// The node of `graph` below which a step with this pattern is built at run time.
+pub(super) fn grown_from(graph: &Graph, pattern: &StepPath) -> Option<NodeId> {
+    let grows = |node: &&Node| matches!(node.kind, Kind::Then(_) | Kind::Again { .. });
+    let above = |node: &&Node| {
+        let (prefix, segments) = (node.pattern.segments(), pattern.segments());
+        let Some(((last, before), (at, around))) =
+            prefix.split_last().zip(segments.get(..prefix.len()).and_then(<[_]>::split_last))
+        else {
+            return false;
+        };
+        let level = last.mark == Mark::Plain && last.name == at.name;
+        segments.len() > prefix.len() && before == around && level
+    };
+    graph.nodes().filter(grows).find(above).map(|node| node.id)
 }
 
 impl Walk {

@@ -2,10 +2,12 @@
 //! means.
 
 use super::{
+    adopt::{Earlier, TakenOver},
     conflict::Conflict,
     emit::Then,
     frame::{At, Fault, Group, Phase, Slot},
     guard::guarded,
+    met::Met,
     replay::{Now, Verdict, judge},
     request::{named, raw},
     review::answer_check,
@@ -30,6 +32,9 @@ use std::sync::Arc;
 
 /// What a person is shown beside a question that is asked again because the last answer cannot be read as its type.
 const AGAIN: &str = "the last answer does not count";
+
+/// Under which name a person is shown what was answered when the question was asked before.
+const EARLIER: &str = "the earlier answer";
 
 /// A question as the plan puts it today.
 #[derive(Clone)]
@@ -151,6 +156,7 @@ impl Walk {
                     Ok(_) => {
                         self.counts.reused += 1;
                         self.counts.ok += 1;
+                        self.meet(question.address, Met::Settled);
                         Looked::Answered(value)
                     }
                     // Valid for its schema, but not what today's type reads: asked again, with the reason.
@@ -167,6 +173,7 @@ impl Walk {
                 Ok(assignee) => {
                     self.reassign(question.address, cell.request, assignee);
                     self.keep_open(cell.request, at, cell.instant);
+                    self.meet(question.address, Met::Open);
                     Looked::Open
                 }
                 Err(failure) => {
@@ -208,7 +215,16 @@ impl Walk {
             }
         };
         if self.checking {
+            self.meet(question.address, Met::Held(at));
             return Looked::Held;
+        }
+        if self.state.cell(question.address).is_none()
+            && let Some(earlier) = self.earlier_answer_of_parent(question)
+        {
+            let (print, request) = (question.print, question.request.clone());
+            let then = Then::Answer(at, earlier.value.clone());
+            self.take_over(TakenOver { at, generation: 0, print, request }, earlier, then);
+            return Looked::Opening;
         }
         if let Some(cell) = replaces.filter(|cell| cell.status == CellStatus::Asked) {
             let event = Event::Superseded(Superseded {
@@ -232,8 +248,9 @@ impl Walk {
             blobs.push(bytes);
             address
         };
-        let texts: Result<Vec<_>, _> =
-            question.shown.iter().map(|(name, value)| Ok((name.clone(), value.text()?))).collect();
+        let earlier = self.earlier_answer(question.address);
+        let shown = question.shown.iter().chain(&earlier);
+        let texts: Result<Vec<_>, _> = shown.map(|(name, value)| Ok((name.clone(), value.text()?))).collect();
         let choices = question.choices.as_ref().map(Val::text).transpose();
         let (texts, choices) = match (texts, choices) {
             (Ok(texts), Ok(choices)) => (texts, choices),
@@ -268,6 +285,20 @@ impl Walk {
         let (address, print) = (question.address, question.print);
         self.emit_with(address, generation, print, Digest::ZERO, &event, blobs, Then::Asked(at, until));
         Looked::Opening
+    }
+
+    /// What was answered to the same question in the run that this one was forked from, where today's type reads it.
+    fn earlier_answer_of_parent(&self, question: &Question) -> Option<Earlier> {
+        let earlier = self.of_parent(&question.path, &question.print).ok().flatten()?;
+        let reads = guarded(question.place, || (question.check)(std::slice::from_ref(&earlier.value)));
+        reads.is_ok().then_some(earlier)
+    }
+
+    /// What was answered to a question that is asked again.
+    fn earlier_answer(&self, address: Address) -> Option<(String, Val)> {
+        let cell = self.state.cell(address).filter(|cell| cell.status == CellStatus::Answered)?;
+        let value = Val::stored(cell.output, Arc::clone(&self.fetch), cell.outcome.0);
+        Some((EARLIER.to_owned(), value))
     }
 
     /// Whom today's plan says the question is for.

@@ -2,6 +2,7 @@
 
 use super::{
     frame::{At, Fault, FrameId, FrameResult, Slot},
+    met::Met,
     state::{Noted, Walk, Work},
 };
 use crate::program::RESULT;
@@ -150,6 +151,7 @@ impl Walk {
         if self.checking {
             *self.slot_mut(at) = Slot::Held;
             self.held.push(at);
+            self.meet(self.address(at), Met::Held(at));
         }
         self.checking
     }
@@ -165,6 +167,7 @@ impl Walk {
             _ => {}
         }
         *self.slot_mut(at) = slot;
+        self.meet_settled(at);
         if failed {
             self.frame_failed(at.frame);
         }

@@ -3,7 +3,6 @@
 use super::{
     call::Sent,
     conflict::{Conflict, Doubtful},
-    emit::Then,
     frame::{At, Fault, Slot},
     replay::{Doubt, Now, Verdict, judge},
     state::Walk,
@@ -17,12 +16,11 @@ use hermes_core::{
     fingerprint::{Changed, difference, fingerprint},
     fold::{Cell, CellStatus},
     ids::{Address, Seq},
-    journal::{CauseKind, Caused, Event, Interrupted, Record, Started},
-    people::Actor,
+    journal::{CauseKind, Event, Interrupted, Started},
     request::{AgentRequest, FilesRequest, Input, OutputForm, Request, StepRequest},
     value::Val,
 };
-use hermes_plan::graph::Kind;
+use hermes_plan::graph::{Kind, OnChange};
 use std::sync::Arc;
 
 /// How today's request compares with the recorded one.
@@ -162,7 +160,7 @@ impl Walk {
         };
         self.note_begun(at.frame);
         let (values, caused) = self.inputs(at);
-        let caused = caused || self.state.below_own_cause(&cell) || self.versions.contains(&address);
+        let caused = caused || self.state.below_own_cause(&cell) || self.changes.again(address);
         let request = match self.call_request(at, &values) {
             Ok((request, _)) => request,
             // To be run again: that it failed is recorded anew, so that the next retry is about it too.
@@ -188,6 +186,15 @@ impl Walk {
             Verdict::ReuseFailure => self.reuse_failure(at, &cell, caused),
             Verdict::Conflict => {
                 let not_kept = self.not_kept(at, &cell).err();
+                match self.node(at.node).replay.on_change.filter(|_| now.effect != Effect::Unsafe) {
+                    Some(OnChange::Rerun) if self.stopped(at.frame) => return self.skip(at),
+                    Some(OnChange::Rerun) => return self.runs_again(at, CauseKind::OnChange),
+                    Some(OnChange::Keep) if not_kept.is_none() => {
+                        self.keeps(address, print);
+                        return self.reuse(at, &cell, caused);
+                    }
+                    _ => {}
+                }
                 self.conflict(Conflict {
                     at: address,
                     path: self.path(at),
@@ -205,13 +212,7 @@ impl Walk {
                 self.close_if_delayed(at, &cell);
                 self.skip(at);
             }
-            Verdict::Version => {
-                self.versions.insert(address);
-                if !self.hold_back(at) {
-                    self.open_version_cause(address);
-                    self.want_call(at);
-                }
-            }
+            Verdict::Version => self.runs_again(at, CauseKind::Version),
             Verdict::CloseThenRun => {
                 if !self.hold_back(at) {
                     self.close_if_begun(at, &cell, "what it was asked has changed");
@@ -289,31 +290,6 @@ impl Walk {
         let address = self.address(at);
         self.emit_at_go(address, cell.generation, cell.fingerprint, &event);
     }
-
-    fn open_version_cause(&mut self, address: Address) {
-        self.emit(address, 0, Digest::ZERO, Digest::ZERO, &version_cause(), Then::Nothing);
-    }
-
-    /// Journals the changed versions that a check met.
-    pub(super) fn open_version_causes(&mut self) {
-        for address in self.versions.clone() {
-            self.open_version_cause(address);
-        }
-    }
-
-    /// The same as records, for a run that has ended: they open it again.
-    pub(crate) fn version_causes(&self) -> Vec<Record> {
-        let record = |at: &Address| Record::new(*at, 0, Digest::ZERO, Digest::ZERO, &version_cause());
-        self.versions.iter().map(record).collect()
-    }
-}
-
-fn version_cause() -> Event {
-    Event::Caused(Caused {
-        kind: CauseKind::Version,
-        by: Actor::default(),
-        why: Some("the plan gives it another version".to_owned()),
-    })
 }
 
 impl Walk {

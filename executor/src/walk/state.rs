@@ -4,12 +4,15 @@
 //! ask for records and calls. All of it is driven by `turn`, which works the queue off.
 
 use super::{
+    adopt::Earlier,
     branch::Taken,
     call::CallState,
+    changes::Changes,
     conflict::{Conflict, Doubtful},
     emit::Emit,
     failing::Failing,
     frame::{At, Fan, Frame, FrameId, FrameResult, Group, Hold, Phase, Slot},
+    met::Met,
     pools::Pools,
     programs::Programs,
 };
@@ -18,7 +21,7 @@ use hermes_core::{
     digest::Digest,
     failure::FailureClass,
     fold::RunState,
-    ids::{Address, Place, ScopeNo, Seq, StepNo},
+    ids::{Address, Place, RunId, ScopeNo, Seq, StepNo},
     journal::Record,
     path::{Mark, Segment, StepPath},
     schema::Schema,
@@ -38,6 +41,10 @@ use std::{
 pub(crate) trait Lookup: Send + Sync {
     /// The whole record at `seq`.
     fn record(&self, seq: Seq) -> Result<Record, String>;
+    /// The outcome that the run `parent` has at this path under this fingerprint.
+    fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String>;
+    /// The outcome that any run really got under this fingerprint, of a step that says `.memo()`.
+    fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String>;
     /// Loads stored values when they are needed.
     fn fetch(&self) -> Arc<dyn Fetch>;
     /// The template files that a part uses which was built on the way.
@@ -146,12 +153,14 @@ pub(crate) struct Walk {
     pub(super) doubts: Vec<Doubtful>,
     /// What a check found to be written once the walk goes.
     pub(super) later: Vec<Emit>,
-    /// Steps that run again because the author gave them another version.
-    pub(super) versions: BTreeSet<Address>,
+    /// What the plan says of finished steps that differ.
+    pub(super) changes: Changes,
     /// The input that was given, where it is another than the run's.
     pub(super) other_input: Option<Val>,
     pub(super) emits: Vec<Emit>,
     pub(super) cancels: Vec<At>,
+    /// What a check met, where somebody wants to know.
+    pub(super) met: Option<BTreeMap<Address, Met>>,
     pub(super) pools: Pools,
     /// Items that kept their place when they went on to their next stage.
     pub(super) handed_over: Vec<FrameId>,
@@ -206,10 +215,11 @@ impl Walk {
             time,
             conflicts: Vec::new(),
             doubts: Vec::new(),
-            versions: BTreeSet::new(),
+            changes: Changes::default(),
             other_input: None,
             emits: Vec::new(),
             cancels: Vec::new(),
+            met: None,
             pools: Pools::default(),
             handed_over: Vec::new(),
             ranks: 0,
@@ -231,7 +241,7 @@ impl Walk {
         self.checking = false;
         self.name_steps();
         self.restore_places();
-        self.open_version_causes();
+        self.write_changes();
         self.emits.append(&mut self.later);
         for at in std::mem::take(&mut self.held) {
             self.look_again(at);

@@ -4,6 +4,7 @@ use super::{Around, Graph, Grown, Kind, Node, NodeId};
 use hermes_core::{
     digest::{Digest, DigestWriter},
     journal::{PlannedStep, Structure},
+    path::StepPath,
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,10 +23,13 @@ impl Grown {
 /// step by step.
 fn shape(graph: &Graph, around: &Around) -> Digest {
     let first = graph.part().first_node;
+    let above = around.node(around.owner).map_or(0, |owner| owner.pattern.segments().len());
     let mut writer = DigestWriter::new("hermes structure");
     writer.list(graph.len());
     for node in graph.nodes() {
-        writer.text(&node.pattern.to_string());
+        // As it is called below what it was built by: that may have another name some day.
+        let inside = node.pattern.segments().get(above..).unwrap_or_default();
+        writer.text(&StepPath::new(inside.to_vec()).to_string());
         writer.text(word(node));
         writer.digest(&node.schema.bare_id());
         writer.list(node.inputs.len());
@@ -50,16 +54,14 @@ fn word(node: &Node) -> &str {
     }
 }
 
-/// Where an input comes from: ids around the part are not the same in every program, paths are.
+/// Where an input comes from. Around the part neither ids nor names last: which step it was, the values say, by which every
+/// step is compared.
 fn source(graph: &Graph, around: &Around, first: u32, id: NodeId, depth: usize) -> String {
     if graph.contains(id) {
         return format!("{}", id.0 - first);
     }
     let Some(node) = around.node(id) else { return String::new() };
-    if !node.pattern.is_empty() {
-        return node.pattern.to_string();
-    }
-    if depth == DEEPEST {
+    if !node.pattern.is_empty() || depth == DEEPEST {
         return word(node).to_owned();
     }
     let inputs: Vec<_> =

@@ -1,7 +1,7 @@
 //! `Layout`: one plan, and the forms in which it can be drawn.
 
 use super::{Drawing, json, painter, text};
-use crate::graph::Graph;
+use crate::graph::{Graph, Node};
 use std::fmt;
 
 /// The drawing of a plan. Its `Display` is the text tree; every form is the same for the same plan.
@@ -28,7 +28,12 @@ impl<'a> Layout<'a> {
 
     /// The text tree before it is written out.
     pub fn drawing(&self) -> Drawing {
-        text::draw(self.graph)
+        self.noted(|_| None)
+    }
+
+    /// The text tree with a note behind the lines of some nodes: `greet: agent(input) -> string · reuse`.
+    pub fn noted(&self, note: impl Fn(&Node) -> Option<String>) -> Drawing {
+        text::draw(self.graph, &note)
     }
 
     /// A Mermaid flowchart. Groups are subgraphs, order without data is dashed.

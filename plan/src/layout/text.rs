@@ -5,8 +5,8 @@ use super::{Drawing, Lines};
 use crate::graph::{Body, BodyId, Graph, Kind, Node};
 
 /// Draws a plan.
-pub(super) fn draw(graph: &Graph) -> Drawing {
-    let text = Text { graph, lines: Lines::new(graph) };
+pub(super) fn draw(graph: &Graph, note: &dyn Fn(&Node) -> Option<String>) -> Drawing {
+    let text = Text { graph, lines: Lines::new(graph), note };
     Drawing::with(text.lines.plan(), text.inside(graph.body(BodyId::PLAN)))
 }
 
@@ -18,6 +18,8 @@ pub(super) fn has_line(node: &Node) -> bool {
 struct Text<'a> {
     graph: &'a Graph,
     lines: Lines<'a>,
+    /// What is said of a node behind its line.
+    note: &'a dyn Fn(&Node) -> Option<String>,
 }
 
 impl<'a> Text<'a> {
@@ -37,7 +39,9 @@ impl<'a> Text<'a> {
     fn node(&self, node: &'a Node) -> Drawing {
         let bodies = self.graph.bodies_of(node.id);
         let inside = bodies.iter().flat_map(|body| self.body(node, self.graph.body(*body))).collect();
-        Drawing::with(self.lines.node(node), inside)
+        let line = self.lines.node(node);
+        let line = (self.note)(node).map_or_else(|| line.clone(), |note| format!("{line} · {note}"));
+        Drawing::with(line, inside)
     }
 
     fn body(&self, owner: &Node, body: &'a Body) -> Vec<Drawing> {

@@ -35,7 +35,9 @@ pub fn judge<T: Data>(
     candidates.zip(given).map(|pairs| {
         let judged = |(candidate, score): &(T, f64)| Scored { candidate: candidate.clone(), score: *score };
         let mut all: Vec<_> = pairs.iter().map(judged).collect();
-        all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        // Adding zero makes one of the two zeros.
+        let order = |one: &Scored<T>| one.score + 0.0;
+        all.sort_by(|a, b| order(b).total_cmp(&order(a)));
         all
     })
 }

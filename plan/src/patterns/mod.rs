@@ -13,4 +13,4 @@ pub use judge::{Scored, judge};
 pub use loop_until_dry::{Found, loop_until_dry};
 pub use map_reduce::map_reduce;
 pub use tournament::{Winner, tournament};
-pub use verify::{Verdict, Verified, verify};
+pub use verify::{Refutation, Verified, verify};

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 /// What one refuter says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Verdict {
+pub struct Refutation {
     /// Whether the claim is refuted.
     pub refuted: bool,
     /// Why.
@@ -18,7 +18,7 @@ pub struct Verified<T> {
     /// The claim, as it came in.
     pub claim: T,
     /// What each refuter said, in the order of the refuters.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<Refutation>,
     /// How many refuted it.
     pub refuted: usize,
     /// Whether more than half of the refuters did not refute it; a tie does not stand.
@@ -45,7 +45,7 @@ pub fn verify<T: Data, R: Display>(
     name: impl Into<String>,
     claim: Step<T>,
     refuters: impl IntoIterator<Item = R>,
-    mut refute: impl FnMut(Step<T>, R) -> Step<Verdict>,
+    mut refute: impl FnMut(Step<T>, R) -> Step<Refutation>,
 ) -> Step<Verified<T>> {
     let verdicts = parallel(name, refuters, |refuter| refute(claim, refuter)).all();
     join((claim, verdicts)).map(|(claim, verdicts)| {
