@@ -370,6 +370,20 @@ async fn what_was_not_known_before_there_was_a_budget_counts_as_the_bound_of_tod
 }
 
 #[tokio::test]
+async fn what_is_taken_over_costs_nothing_and_needs_no_room() {
+    let store = Store::new();
+    let (runner, calls) = costing(0.4);
+    let executor = store.executor(runner);
+    start_with(&executor, &chain(), Budget::usd(2.0)).await.completed();
+    let fork =
+        executor.start(&chain(), ()).id("fork").fork_of(&run_id()).budget(Budget::usd(0.1)).await.unwrap();
+    let id = fork.id().clone();
+    let Outcome::Completed(done) = fork.outcome().await.unwrap() else { panic!("it did not complete") };
+    assert_eq!((done.value.as_str(), calls.count()), ("<third>", 3));
+    assert_eq!(executor.spent(&id).unwrap(), Spent::default());
+}
+
+#[tokio::test]
 async fn what_was_superseded_counts() {
     let store = Store::new();
     let executor = store.executor(costing(0.5).0);

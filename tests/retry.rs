@@ -7,6 +7,7 @@ use hermes_workflows::{
     executor::AttemptEnd,
     prelude::*,
 };
+use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 use std::sync::{Arc, Mutex};
 use support::*;
 
@@ -70,6 +71,24 @@ async fn a_failure_that_may_pass_is_tried_again_under_one_key_after_waits_that_g
     let changed = fetch(Some(Retry::never()), Effect::Idempotent);
     assert_eq!(resume(&executor, &changed).await.completed().1.reused, 1);
     assert!(executor.ledger().verify().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_can_be_shared_by_agents_and_the_later_word_counts() {
+    for (own, calls) in [(None, 3), (Some(Retry::attempts(2)), 2)] {
+        let options = AgentOptions::builder().retry(Retry::attempts(3)).stall(secs(60)).build();
+        let plan = Plan::new("shared", move |_: Step<()>| {
+            let fetch = agent("fetch").with(&options);
+            let fetch = match own {
+                Some(own) => fetch.retry(own),
+                None => fetch,
+            };
+            fetch.prompt("Fetch.").text()
+        });
+        let runner = failing(9, RunnerErrorKind::Failed);
+        start(&Store::new().executor_by(&paused_clock(), runner.clone()), &plan.unwrap(), ()).await.failed();
+        assert_eq!(runner.count("fetch"), calls);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -429,4 +448,71 @@ async fn a_changed_request_is_sent_at_once_and_a_drawing_says_what_it_waits_for(
 fn until_of(ledger: &Ledger) -> i64 {
     let delayed = records(ledger).into_iter().find(|record| record.header.kind == Kind::Delayed).unwrap();
     until(&delayed).millis()
+}
+
+/// What a policy makes of calls that end so, one after the other: how many were followed by another, and the last word.
+fn by_the_rules(ends: &[u8], attempts: u32, limits: u32) -> (usize, Option<FailureClass>) {
+    let (mut failed, mut limited) = (0, 0);
+    for (delays, end) in ends.iter().enumerate() {
+        let (class, again) = match end {
+            0 => return (delays, None),
+            1 => {
+                limited += 1;
+                (FailureClass::RateLimited, limited <= limits)
+            }
+            2 => {
+                failed += 1;
+                (FailureClass::CutOff, failed < attempts)
+            }
+            _ => (FailureClass::TooLarge, false),
+        };
+        if !again {
+            return (delays, Some(class));
+        }
+    }
+    (ends.len(), None)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn whatever_happens_and_whenever_it_crashes_the_policy_is_kept(
+        ends in proptest::collection::vec(0_u8..4, 1..8),
+        attempts in 1_u32..4,
+        limits in 0_u32..4,
+        crash in 0_usize..24,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let (delays, class) = by_the_rules(&ends, attempts, limits);
+        let (all, ended) = runtime.unwrap().block_on(async {
+            let clock = paused_clock();
+            let plan = || fetch(Some(Retry::attempts(attempts).rate_limits(limits)), Effect::Idempotent);
+            let over = |ledger: &Ledger| {
+                // How a call ends depends on how many have an end that is written down.
+                let (ends, written) = (ends.clone(), ledger.clone());
+                let runner = FnRunner::sync(move |_| {
+                    let done = kinds(&written).iter().filter(|kind| *kind == "Delayed").count();
+                    match ends.get(done).copied().unwrap_or(0) {
+                        0 => Ok(AgentReply::text("done")),
+                        1 => Err(RunnerError::rate_limited("429")),
+                        2 => Err(RunnerError::new(RunnerErrorKind::CutOff, "half")),
+                        _ => Err(RunnerError::new(RunnerErrorKind::TooLarge, "all")),
+                    }
+                });
+                Executor::builder().ledger(ledger.clone()).runner(runner).clock(clock.clone()).build()
+            };
+            let whole = Ledger::in_memory().unwrap();
+            start(&over(&whole), &plan(), ()).await.unwrap();
+            let left: Vec<Ledger> = after_each_record(&whole).collect();
+            let left = &left[crash % left.len()];
+            let ended = match start(&over(left), &plan(), ()).await.unwrap() {
+                Outcome::Completed(_) => None,
+                Outcome::Failed(failure) => Some(failure.class),
+                other => panic!("{other:?}"),
+            };
+            (kinds(left).iter().filter(|kind| *kind == "Delayed").count(), ended)
+        });
+        prop_assert_eq!((all, ended), (delays, class));
+    }
 }

@@ -253,6 +253,34 @@ async fn rate_limits_use_up_no_attempts_and_have_a_count_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_unsafe_call_waits_for_a_limit_only_where_it_was_not_even_sent() {
+    let limits = [
+        (RunnerError::rate_limited("429"), false),
+        (
+            RunnerError::new(RunnerErrorKind::NotBegun, "the window is full")
+                .retry_after(Duration::from_secs(9)),
+            true,
+        ),
+    ];
+    for (limit, waits) in limits {
+        let clock = paused_clock();
+        let runner = Scripted::new().text("call", "done").fail_once("call", limit);
+        let executor = Executor::builder()
+            .ledger(Ledger::in_memory().unwrap())
+            .runner(runner.clone())
+            .clock(clock)
+            .build();
+        let plan =
+            Plan::new("one", |_: Step<()>| agent("call").effect(Unsafe).prompt("Call.").text()).unwrap();
+        let outcome = start(&executor, &plan, ()).await.unwrap();
+        assert_eq!(
+            (matches!(outcome, Outcome::Completed(_)), runner.count("call")),
+            (waits, 1 + usize::from(waits))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_long_call_that_goes_ahead_does_not_hold_up_the_others() {
     let clock = paused_clock();
     let first = Arc::new(Mutex::new(true));

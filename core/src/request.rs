@@ -9,7 +9,7 @@
 //! | command | argv, shell, stdin, each input, relative directory, each declared variable (name and value; of one that is only passed on, the name), each declared file (path and content hash), tree, output form and schema (bare), version |
 //! | files | globs, schema (bare); never what the files hold: a snapshot is taken once |
 //!
-//! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, retry, repair, limit, concurrency,
+//! *Not* in it, so that changing them re-runs nothing: effect, budget, timeout, stall, retry, repair, limit, concurrency,
 //! streaming, assignee, expiry, labels, the runner, a template's id and source hash (recorded beside the prompt, so that a
 //! conflict can tell an edited template from a changed variable), a command's cap and redactions, the directory that
 //! relative ones are relative to. "Bare" schemas have no titles, descriptions or examples. A step's name is not in it

@@ -98,6 +98,21 @@ pub enum DriveError {
     /// Only a completed run can be extended.
     #[error("run `{0}` has not completed: only a completed run is extended; resume or retry it")]
     NotCompleted(RunId),
+    /// What is to be taken over from no run cannot be taken over but for some of it.
+    #[error(
+        "`.afresh(..)` says what a fork does not take over, and no fork was asked for: name its parent with `.fork_of(..)`"
+    )]
+    NoFork,
+    /// A path that is none.
+    #[error(
+        "`{path}` is not a path: {why}; a path is written like `drafts[intro]/draft`, or with `[*]` for all items"
+    )]
+    NotAPath {
+        /// What was given.
+        path: String,
+        /// Why it is none.
+        why: String,
+    },
     /// Another executor on the same ledger drives the run.
     #[error(
         "run `{0}` is being driven by another executor on this ledger; use that one, or wait until it is done"

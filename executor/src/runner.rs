@@ -256,7 +256,8 @@ pub struct RunnerError {
     pub cost: Option<Usd>,
     /// Tokens, where known.
     pub usage: Option<Usage>,
-    /// Of a rate limit: after how long calls are taken again, where it says so (`Retry-After`).
+    /// After how long calls are taken again, where a rate limit says so (`Retry-After`). With
+    /// [`RunnerErrorKind::NotBegun`] it is a limit too, of a call that was not even sent: then `Unsafe` ones wait as well.
     pub retry_after: Option<Duration>,
 }
 

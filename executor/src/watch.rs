@@ -31,7 +31,7 @@ impl RunEvent {
             | Then::Over(at, ..)
             | Then::Delayed(at, _)
             | Then::GivenUp(at, _) => walk.path(*at).to_string(),
-            Then::Asked(at, _) => match walk.asked_path(*at) {
+            Then::Asked(at, _) | Then::Answer(at, _) => match walk.asked_path(*at) {
                 Some(path) => path.to_string(),
                 None => walk.path(*at).to_string(),
             },

@@ -18,9 +18,11 @@ fn over(runner: impl Runner + 'static) -> Executor {
 
 fn each() -> Plan<Vec<String>, Vec<Result<String, Failure>>> {
     Plan::new("each", |items: Step<Vec<String>>| {
-        parallel_each("each", items, |item| agent("a").input("item", item).prompt("Go.").text())
-            .key_by(String::clone)
-            .results()
+        parallel_each("each", items, |item| {
+            agent("a").input("item", item).retry(Retry::never()).prompt("Go.").text()
+        })
+        .key_by(String::clone)
+        .results()
     })
     .unwrap()
 }

@@ -68,6 +68,12 @@ macro_rules! reads_from {
         ) -> Result<$crate::store::Record, $crate::store::LedgerError> {
             self.$field.body(run, seq)
         }
+        fn memo(
+            &self,
+            fingerprint: &$crate::store::Digest,
+        ) -> Result<Option<($crate::store::RunNo, $crate::store::Seq)>, $crate::store::LedgerError> {
+            self.$field.memo(fingerprint)
+        }
         fn blob(
             &self,
             digest: &$crate::store::Digest,

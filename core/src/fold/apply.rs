@@ -131,6 +131,7 @@ impl RunState {
                 self.decided(seq, &input)?;
                 self.open_cause(seq, header)?.rerun = false;
             }
+            Event::Memoised(_) => self.known(seq, header)?,
             Event::Accepted(_) => {
                 let fingerprint = header.fingerprint;
                 let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;

@@ -140,6 +140,7 @@ impl Summary {
             | Kind::InputAccepted
             | Kind::Raised
             | Kind::CancelAsked
+            | Kind::Memoised
             | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }

@@ -41,6 +41,7 @@ impl Journal {
         journal.push(
             at(0, 0, 0),
             &Event::RunStarted(RunStarted {
+                forked: None,
                 id: RunId::new("r").unwrap(),
                 plan: "p".to_owned(),
                 input: raw("1"),

@@ -88,6 +88,8 @@ pub enum Event {
     Late(Late),
     /// See [`CancelAsked`].
     CancelAsked(CancelAsked),
+    /// See [`Memoised`].
+    Memoised(Memoised),
 }
 
 /// A run began. Its input's digest is the header's output digest.
@@ -105,6 +107,19 @@ pub struct RunStarted {
     pub output_schema: Digest,
     /// The plan's layout, as text.
     pub layout: String,
+    /// The run whose outcomes it takes over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<Forked>,
+}
+
+/// From which run another one was forked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forked {
+    /// The run whose outcomes are taken over, where path and fingerprint are the same.
+    pub run: RunId,
+    /// Paths, or patterns of paths, at and in which nothing is taken over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub afresh: Vec<String>,
 }
 
 /// Plan steps were given numbers, counting on from those already given.
@@ -560,6 +575,14 @@ pub struct Adopted {
     /// What is known of how it came to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+}
+
+/// The success that the record before this one holds, at the same address, may be taken over wherever a step asks for the same
+/// with the same fingerprint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Memoised {
+    /// The path of the step that had it.
+    pub path: String,
 }
 
 /// The stored outcome at the header's address counts as the answer to the request with the header's fingerprint.

@@ -105,6 +105,8 @@ kinds! {
     InputAccepted = 33,
     /// An outcome was taken over from another run.
     Adopted = 34,
+    /// The outcome that was just recorded may be taken over by other runs.
+    Memoised = 35,
     /// The run was given a budget.
     Budgeted = 50,
     /// A person raised a budget.

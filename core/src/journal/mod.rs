@@ -10,9 +10,9 @@ mod structure;
 pub use budgeted::{Budgeted, Driven, Raised};
 pub use event::{
     Accepted, Adopted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Directed,
-    Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Frozen, FrozenKeys, Given, Group, InputAccepted,
-    Interrupted, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted, Started, Succeeded,
-    Superseded, Timed,
+    Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Forked, Frozen, FrozenKeys, Given, Group,
+    InputAccepted, Interrupted, Memoised, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted,
+    Started, Succeeded, Superseded, Timed,
 };
 pub use failing::{CancelAsked, Delayed, Late};
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};

@@ -96,10 +96,9 @@ pub(super) async fn within(
         Err(error) => Err(Failure::new(FailureClass::Panicked, joined_error(error))),
     };
     match bounded(&mut call, Bounds::timeout(Some(limit)), cancel).await {
-        Ok(joined) => taken(joined),
         Err((cut, _)) if claim.take() => Err(cut.failure()),
-        // Its value was there at the same moment.
-        Err((_, Some(joined))) => taken(joined),
+        // Its value was there, perhaps at the same moment.
+        Ok(joined) | Err((_, Some(joined))) => taken(joined),
         Err((_, None)) => taken(call.await),
     }
 }

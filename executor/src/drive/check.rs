@@ -135,7 +135,7 @@ pub(super) fn check(
             ledger.commit(run, Append { records: closed, blobs: Vec::new(), now })?;
             continue;
         }
-        let lookup = Arc::new(JournalLookup { services: Arc::clone(services), run });
+        let lookup = Arc::new(JournalLookup::new(Arc::clone(services), run));
         match check.look(state, lookup, false)? {
             Found::Append(records) => {
                 ledger.commit(run, Append { records, blobs: Vec::new(), now })?;

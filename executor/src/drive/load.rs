@@ -1,14 +1,16 @@
 //! The walk's reads: of the ledger, of template files, of the files that commands declare, of the environment.
 
+use super::earlier::{self, Parent};
 use crate::{
     services::Services,
-    walk::{Lookup, Noted},
+    walk::{Earlier, Lookup, Noted},
 };
 use hermes_core::{
     digest::Digest,
     fold::Spending,
-    ids::{RunNo, Seq},
+    ids::{RunId, RunNo, Seq},
     journal::Record,
+    path::StepPath,
     schema::Schema,
     value::Fetch,
 };
@@ -21,6 +23,13 @@ use std::{io::ErrorKind, sync::Arc};
 pub(crate) struct JournalLookup {
     pub(crate) services: Arc<Services>,
     pub(crate) run: RunNo,
+    parent: Parent,
+}
+
+impl JournalLookup {
+    pub(super) fn new(services: Arc<Services>, run: RunNo) -> Self {
+        Self { services, run, parent: Parent::default() }
+    }
 }
 
 impl Lookup for JournalLookup {
@@ -30,6 +39,14 @@ impl Lookup for JournalLookup {
 
     fn spending(&self) -> Result<Spending, String> {
         self.services.ledger.spending(self.run).map_err(|error| error.to_string())
+    }
+
+    fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String> {
+        self.parent.outcome(&self.services.ledger, parent, path, print)
+    }
+
+    fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String> {
+        earlier::memo(&self.services.ledger, print)
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

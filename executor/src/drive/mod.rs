@@ -7,6 +7,7 @@ mod check;
 mod command;
 mod dispatch;
 mod driver;
+mod earlier;
 mod load;
 mod outcome;
 mod pace;

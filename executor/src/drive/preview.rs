@@ -9,13 +9,14 @@ use crate::{
     error::DriveError,
     ledger::stored_value,
     services::Services,
-    walk::{Lookup, Noted, Walk},
+    walk::{Earlier, Lookup, Noted, Walk},
 };
 use hermes_core::{
     digest::Digest,
     fold::Spending,
     ids::{RunId, RunNo, Seq},
     journal::Record,
+    path::StepPath,
     schema::Schema,
     value::{Fetch, Unreadable, Val},
 };
@@ -56,7 +57,7 @@ pub(crate) fn foresee(
             state.apply(Seq(next), &record).map_err(|error| DriveError::Broken(error.to_string()))?;
             written.insert(next, record);
         }
-        let base = JournalLookup { services: Arc::clone(services), run };
+        let base = JournalLookup::new(Arc::clone(services), run);
         let journal: Arc<dyn Lookup> = Arc::new(Ahead { base, written: Arc::new(written.clone()) });
         let (walk, ended) = match check.look(state.clone(), Arc::clone(&journal), true)? {
             Found::Append(more) => {
@@ -83,6 +84,14 @@ impl Lookup for Ahead {
 
     fn spending(&self) -> Result<Spending, String> {
         self.base.spending()
+    }
+
+    fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String> {
+        self.base.parent(parent, path, print)
+    }
+
+    fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String> {
+        self.base.memo(print)
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

@@ -240,12 +240,15 @@ fn runner_failed(
             None => receipt,
         }
     });
-    match (error.kind, receipt) {
-        (RunnerErrorKind::RateLimited, receipt) => {
-            CallEnd::Limited { failure, may_have_acted, limit: Limit::Said(error.retry_after), receipt }
-        }
-        (_, Some(receipt)) => CallEnd::Refused { failure, receipt },
-        (_, None) => CallEnd::Failed { failure, may_have_acted },
+    let limited = error.kind == RunnerErrorKind::RateLimited
+        || error.kind == RunnerErrorKind::NotBegun && error.retry_after.is_some();
+    if limited {
+        failure.class = FailureClass::RateLimited;
+        return CallEnd::Limited { failure, may_have_acted, limit: Limit::Said(error.retry_after), receipt };
+    }
+    match receipt {
+        Some(receipt) => CallEnd::Refused { failure, receipt },
+        None => CallEnd::Failed { failure, may_have_acted },
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     run::Run,
 };
 use crate::{
-    drive::bounded,
+    drive::{bounded, same_plan},
     error::DriveError,
     ledger::{Append, LedgerError},
     services::Services,
@@ -17,7 +17,8 @@ use hermes_core::{
     digest::Digest,
     fold::{CellStatus, RunStatus},
     ids::{RunId, RunNo, StepNo},
-    journal::{Budgeted, CauseKind, Caused, Event, Named, Record, RunStarted},
+    journal::{Budgeted, CauseKind, Caused, Event, Forked, Named, Record, RunStarted},
+    path::StepPath,
     people::Actor,
     value::Val,
 };
@@ -41,6 +42,8 @@ pub struct Start<O> {
     input: Result<Val, String>,
     id: Option<String>,
     budget: Option<Budget>,
+    fork: Option<RunId>,
+    afresh: Vec<String>,
     output: PhantomData<fn() -> O>,
 }
 
@@ -56,6 +59,21 @@ impl<O> Start<O> {
     /// call of it costs at most (`.budget(..)`), or the start is refused.
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
+        self
+    }
+
+    /// Forks it: a new run that takes over, instead of making it again, what the run `parent` has got at the same path for the
+    /// same request, answers of people too. Its input may differ. Where each outcome is from stands in its record; it counts
+    /// as costing nothing. Only where the run is new: one that the ledger has goes on as it was begun.
+    pub fn fork_of(mut self, parent: &RunId) -> Self {
+        self.fork = Some(parent.clone());
+        self
+    }
+
+    /// Takes nothing over at this path, or at any that this pattern names, nor inside a group that it names. May be said several
+    /// times.
+    pub fn afresh(mut self, steps: impl Into<String>) -> Self {
+        self.afresh.push(steps.into());
         self
     }
 }
@@ -80,12 +98,13 @@ impl<O: Data> IntoFuture for Start<O> {
                 Some(id) => RunId::new(id)?,
                 None => services.new_id(self.graph.name())?,
             };
+            let fork = forked(services, &self.graph, self.fork, self.afresh)?;
             let run = match services.ledger.find(&id)? {
                 Some(run) => {
                     budget_again(shared, &id, run, self.budget)?;
                     run
                 }
-                None => match create(services, &id, &self.graph, &input, self.budget) {
+                None => match create(services, &id, &self.graph, &input, (fork, self.budget)) {
                     // Somebody has begun it at the same moment: the same id is the same run.
                     Err(DriveError::Writing(error)) if matches!(*error, LedgerError::RunExists { .. }) => {
                         let found = services.ledger.find(&id)?;
@@ -101,13 +120,34 @@ impl<O: Data> IntoFuture for Start<O> {
     }
 }
 
+/// From which run it is forked, once it is known that it can be.
+fn forked(
+    services: &Services,
+    graph: &Graph,
+    parent: Option<RunId>,
+    afresh: Vec<String>,
+) -> Result<Option<Forked>, DriveError> {
+    let Some(run) = parent else {
+        return if afresh.is_empty() { Ok(None) } else { Err(DriveError::NoFork) };
+    };
+    for path in &afresh {
+        let parsed = path.parse::<StepPath>();
+        parsed.map_err(|error| DriveError::NotAPath { path: path.clone(), why: error.to_string() })?;
+    }
+    let Some(number) = services.ledger.find(&run)? else {
+        return Err(DriveError::NoSuchRun(run.to_string()));
+    };
+    same_plan(&services.ledger.state(number)?, graph, &run)?;
+    Ok(Some(Forked { run, afresh }))
+}
+
 /// Writes the beginning of a run.
 fn create(
     services: &Services,
     id: &RunId,
     graph: &Graph,
     input: &Val,
-    budget: Option<Budget>,
+    (forked, budget): (Option<Forked>, Option<Budget>),
 ) -> Result<RunNo, DriveError> {
     let text = input.text().map_err(|error| DriveError::Input(error.to_string()))?;
     let raw = serde_json::value::RawValue::from_string(text.to_string());
@@ -118,6 +158,7 @@ fn create(
         input_schema: graph.input().bare_id(),
         output_schema: graph.output().bare_id(),
         layout: hermes_plan::layout::Layout::new(graph).text(),
+        forked,
     });
     let steps: Vec<_> = graph
         .nodes()
@@ -161,7 +202,17 @@ impl Executor {
 
     /// The same without the plan's types.
     pub(crate) fn start_graph<O: Data>(&self, graph: Arc<Graph>, input: Result<Val, String>) -> Start<O> {
-        Start { executor: self.clone(), graph, input, id: None, budget: None, output: PhantomData }
+        let (fork, afresh) = (None, Vec::new());
+        Start {
+            executor: self.clone(),
+            graph,
+            input,
+            id: None,
+            budget: None,
+            fork,
+            afresh,
+            output: PhantomData,
+        }
     }
 
     /// Goes on with a run, with the input it was started with.

@@ -134,6 +134,11 @@ impl Desk {
             staged.runs.insert(run);
             staged.needs.extend(touched.into_iter().map(|(seq, position)| (run, seq, position)));
         }
+        let memos = records.iter().zip(last..).filter(|(record, _)| record.header.kind == Kind::Memoised);
+        staged
+            .batch
+            .memos
+            .extend(memos.map(|(record, before)| (record.header.fingerprint, run, Seq(before))));
         let numbered = records.into_iter().zip(last + 1..).map(|(record, seq)| (run, Seq(seq), record));
         staged.batch.rows.extend(numbered);
         staged.batch.blobs.extend(append.blobs);
@@ -174,6 +179,7 @@ impl Staged {
     /// Takes back what a run that is refused after all has staged. Its blobs may stay: they are what they are.
     fn drop_run(&mut self, run: RunNo) {
         self.batch.rows.retain(|(number, ..)| *number != run);
+        self.batch.memos.retain(|(_, number, _)| *number != run);
         self.runs.remove(&run);
         self.needs.retain(|(number, ..)| *number != run);
     }

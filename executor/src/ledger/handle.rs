@@ -251,6 +251,14 @@ impl Ledger {
         self.store().body(run, seq)
     }
 
+    /// The outcome of a run that a step with this fingerprint may take over: see `.memo()` of a plan's steps.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn memo(&self, fingerprint: &Digest) -> Result<Option<(RunNo, Seq)>, LedgerError> {
+        self.store().memo(fingerprint)
+    }
+
     /// The blob with this digest.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 //! blobs    digest                -> codec byte, bytes
 //! heads    run                   -> JSON
 //! needs    (run, seq, position)  -> JSON
+//! memos    fingerprint           -> (run, seq)
 //! ```
 
 use super::{CommitBatch, LedgerError, Store, holder::Note, store::INLINE_BODY};
@@ -37,6 +38,7 @@ const ROWS: TableDefinition<Key, &[u8]> = TableDefinition::new("rows");
 const BODIES: TableDefinition<Key, &[u8]> = TableDefinition::new("bodies");
 const BLOBS: TableDefinition<&[u8; 32], &[u8]> = TableDefinition::new("blobs");
 const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
+const MEMOS: TableDefinition<&[u8; 32], Key> = TableDefinition::new("memos");
 const NEEDS: TableDefinition<(u64, u64, u32), &[u8]> = TableDefinition::new("needs");
 
 /// The codec of bytes that are stored as they are. Other codecs may come; older ones are read for ever.
@@ -77,6 +79,7 @@ pub(super) fn lay_out(db: &Database, key: &str, format: u64) -> Result<(), redb:
     transaction.open_table(BLOBS)?;
     transaction.open_table(HEADS)?;
     transaction.open_table(NEEDS)?;
+    transaction.open_table(MEMOS)?;
     Ok(transaction.commit()?)
 }
 
@@ -229,6 +232,12 @@ fn fill(transaction: &WriteTransaction, batch: &CommitBatch) -> Result<(), redb:
             heads.insert(run.0, to_json(head)?.as_slice())?;
         }
     }
+    if !batch.memos.is_empty() {
+        let mut memos = transaction.open_table(MEMOS)?;
+        for (fingerprint, run, seq) in &batch.memos {
+            memos.insert(fingerprint.as_bytes(), (run.0, seq.0))?;
+        }
+    }
     if !batch.needs.is_empty() {
         let mut needs = transaction.open_table(NEEDS)?;
         for (run, seq, position, need) in &batch.needs {
@@ -357,6 +366,12 @@ impl Store for RedbStore {
         let blob = self.table(&transaction, BLOBS)?.get(digest.as_bytes()).map_err(self.reading())?;
         let what = || format!("blob {}", digest.short());
         blob.map(|blob| Ok(self.plain(blob.value(), what)?.to_vec())).transpose()
+    }
+
+    fn memo(&self, fingerprint: &Digest) -> Result<Option<(RunNo, Seq)>, LedgerError> {
+        let transaction = self.read()?;
+        let memo = self.table(&transaction, MEMOS)?.get(fingerprint.as_bytes()).map_err(self.reading())?;
+        Ok(memo.map(|memo| memo.value()).map(|(run, seq)| (RunNo(run), Seq(seq))))
     }
 
     fn blobs(&self, visit: &mut dyn FnMut(Digest, &[u8])) -> Result<(), LedgerError> {

@@ -24,6 +24,8 @@ pub struct CommitBatch {
     pub heads: Vec<(RunNo, Head)>,
     /// Needs to store, or with `None` to take away, by run, record and position in the record.
     pub needs: Vec<(RunNo, Seq, u32, Option<Need>)>,
+    /// Outcomes that other runs may take over: fingerprint, run, and the record that has the outcome. The last one counts.
+    pub memos: Vec<(Digest, RunNo, Seq)>,
 }
 
 impl CommitBatch {
@@ -80,6 +82,9 @@ pub trait Store: Send + Sync {
 
     /// The blob with this digest.
     fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError>;
+
+    /// The outcome that may be taken over under this fingerprint.
+    fn memo(&self, fingerprint: &Digest) -> Result<Option<(RunNo, Seq)>, LedgerError>;
 
     /// Visits all blobs and the digests they are stored under.
     fn blobs(&self, visit: &mut dyn FnMut(Digest, &[u8])) -> Result<(), LedgerError>;

@@ -56,6 +56,7 @@ fn record(at: Address, event: &Event) -> Record {
 /// The records that begin a run of five steps.
 fn beginning(run: &str) -> Vec<Record> {
     let start = RunStarted {
+        forked: None,
         id: id(run),
         plan: "p".to_owned(),
         input: raw("\"the input\""),
@@ -190,6 +191,9 @@ impl Store for Hooked {
     }
     fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
         self.inner.blob(digest)
+    }
+    fn memo(&self, print: &Digest) -> Result<Option<(RunNo, Seq)>, LedgerError> {
+        self.inner.memo(print)
     }
     fn blobs(&self, visit: &mut dyn FnMut(Digest, &[u8])) -> Result<(), LedgerError> {
         self.inner.blobs(visit)

@@ -48,6 +48,21 @@ impl<'a> Causes<'a> {
     }
 }
 
+impl Because {
+    /// The same in words, at the step with this path.
+    pub(super) fn seen_from(&self, path: &str) -> String {
+        let mut seen = self.clone();
+        if seen.path == path {
+            seen.path.clear();
+        }
+        // What the plan gave, it gives as the reason too.
+        if matches!(seen.kind, CauseKind::Version | CauseKind::OnChange) {
+            seen.why = None;
+        }
+        seen.to_string()
+    }
+}
+
 impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {

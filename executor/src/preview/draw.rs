@@ -42,7 +42,8 @@ fn section(text: &mut String, preview: &Preview, fate: Fate) {
     let _ = write!(text, "\n{fate}:");
     for step in steps.iter().take(LISTED) {
         let _ = write!(text, "\n  {}", step.path.escape_debug());
-        let because = step.because.iter().map(ToString::to_string);
+        // Where it is the step's own cause, its path has just been said.
+        let because = step.because.iter().map(|because| because.seen_from(&step.path));
         let reasons: Vec<_> = step.says.iter().cloned().chain(because).collect();
         if !reasons.is_empty() {
             let _ = write!(text, " ({})", reasons.join("; "));

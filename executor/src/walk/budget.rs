@@ -218,12 +218,6 @@ impl Walk {
         self.accounts.reserved.get(&at).map(|reserved| reserved.bound).filter(|bound| !bound.is_empty())
     }
 
-    /// Gives back what a call has reserved that does not start after all.
-    pub(super) fn unreserve(&mut self, at: At) {
-        let accounts = self.accounts.settle(at, |_| Spent::default());
-        self.room_in(&accounts);
-    }
-
     /// Settles what a call has reserved, with its outcome.
     pub(super) fn settle_budgets(&mut self, at: At, end: &CallEnd) {
         let (receipt, begun): (Option<&Receipt>, bool) = match end {

@@ -1,6 +1,7 @@
 //! A call from ready to settled: dispatched, ended, recorded.
 
 use super::{
+    adopt::TakenOver,
     command::Invocation,
     emit::{Outcome, Then},
     failing::{Limit, RunnerName, Tried},
@@ -15,7 +16,7 @@ use hermes_core::{
     failure::Failure,
     fingerprint::{fingerprint, idempotency_key},
     fold::{Cell, CellStatus},
-    journal::{Event, Failed, Refused, Started, Succeeded},
+    journal::{Event, Failed, Memoised, Refused, Started, Succeeded},
     receipt::Receipt,
     request::Request,
     timestamp::Timestamp,
@@ -102,9 +103,6 @@ impl Walk {
                 self.drop_stopped(at);
                 continue;
             }
-            if !self.reserve(at) {
-                continue;
-            }
             if self.dispatch(at) {
                 return Some(at);
             }
@@ -117,8 +115,10 @@ impl Walk {
         !self.ready.is_empty()
     }
 
-    /// Makes the call's request. False when it cannot be made, because its prompt cannot: the step has failed, and that is
-    /// recorded like any other failure of a call, so that a retry is about it too.
+    /// Makes the call's request. False when nothing is to be called now: it has no room in a budget; or another run's outcome is
+    /// taken over; or the request cannot
+    /// be made, because its prompt cannot: the step has failed, and that is recorded like any other failure of a call, so that a
+    /// retry is about it too.
     fn dispatch(&mut self, at: At) -> bool {
         let (values, caused) = self.inputs(at);
         let address = self.address(at);
@@ -138,15 +138,18 @@ impl Walk {
             cell.generation + u32::from(again)
         });
         let began = cell.is_some_and(|cell| cell.status == CellStatus::Started);
-        let same = cell.is_some_and(|cell| cell.generation == generation && cell.fingerprint == print);
         let tried = self.tried(at, cell, &print, generation);
         let attempt = tried.attempts + 1;
         let announced = self.announced(at);
         let effect = self.effect_of(at);
         let path = if announced { self.path(at).to_string() } else { String::new() };
         // An attempt that goes on keeps its key, whatever its path is called today.
-        let open = |cell: &&Cell| matches!(cell.status, CellStatus::Started | CellStatus::Interrupted);
-        let begun = cell.filter(|cell| same && announced && open(cell)).cloned();
+        let open = |cell: &&Cell| {
+            let same = cell.generation == generation && cell.fingerprint == print;
+            let status = cell.status;
+            same && matches!(status, CellStatus::Started | CellStatus::Interrupted | CellStatus::Delayed)
+        };
+        let begun = cell.filter(|cell| announced && open(cell)).cloned();
         let begun = begun.and_then(|cell| self.started(&cell).ok().flatten()).map(|started| started.key);
         let key = begun.unwrap_or_else(|| match announced {
             true => idempotency_key(&self.run, &path, &print, generation),
@@ -158,6 +161,11 @@ impl Walk {
             Ok(((Request::Agent(agent), _), _)) => agent.model.clone(),
             _ => None,
         };
+        let earlier = made.as_ref().ok().and_then(|_| self.earlier(at, &print, cell));
+        // What is taken over costs nothing, and neither does what cannot be asked for.
+        if made.is_ok() && earlier.is_none() && !self.reserve(at) {
+            return false;
+        }
         let mut state = CallState {
             request: None,
             sent: Sent::default(),
@@ -175,12 +183,16 @@ impl Walk {
         };
         *self.slot_mut(at) = Slot::Running;
         let (request, title) = match made {
+            Ok(((request, _), _)) if let Some(earlier) = earlier => {
+                self.calls.insert(at, CallState { under_way: false, ..state });
+                self.take_over_call(TakenOver { at, generation, print, request }, earlier, caused);
+                return false;
+            }
             Ok(((request, sent), title)) => {
                 state.sent = sent;
                 (request, title)
             }
             Err(failure) => {
-                self.unreserve(at);
                 self.calls.insert(at, state);
                 self.finished(at, CallEnd::Failed { failure, may_have_acted: began });
                 return false;
@@ -272,13 +284,13 @@ impl Walk {
         let event = Event::Succeeded(Succeeded { output, request, receipt });
         let then = Then::Settle(at, Outcome::Done(value, caused));
         self.emit_with(address, generation, print, digest, &event, blobs, then);
+        if self.node(at.node).replay.memo {
+            let memoised = Event::Memoised(Memoised { path: self.path(at).to_string() });
+            self.emit(address, generation, print, digest, &memoised, Then::Nothing);
+        }
         self.free_place_early(at);
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the header's fields, the body, and what is known of the next attempt"
-    )]
     fn failed(
         &mut self,
         at: At,

@@ -38,6 +38,8 @@ pub(crate) enum Then {
     GivenUp(At, Fault),
     /// The call may begin.
     Call(At),
+    /// The question has an answer that was taken over.
+    Answer(At, Val),
     /// The refused answer is kept: the call's next turn may begin.
     Refused(At),
 }
@@ -95,6 +97,7 @@ impl Walk {
             Then::Decided(at) => self.decision_stands(at),
             Then::Asked(at, expires) => self.question_open(at, seq, expires),
             Then::Timed(at, until) => self.wait_begun(at, until),
+            Then::Answer(at, value) => self.answer_taken_over(at, value),
             Then::Over(at, value, caused) => self.wait_over(at, value, caused),
             Then::Delayed(at, until) => self.delay_begun(at, until),
             Then::GivenUp(at, fault) => self.given_up(at, fault),

@@ -131,7 +131,8 @@ impl Walk {
     ) -> Option<Timestamp> {
         let call = self.calls.get(&at)?;
         let class = failed.failure.class;
-        let untouched = class == FailureClass::NotBegun && !failed.may_have_acted;
+        let never_began = matches!(class, FailureClass::NotBegun | FailureClass::RateLimited);
+        let untouched = never_began && !failed.may_have_acted;
         if !self.settings.retries
             || self.stopped(at.frame)
             || call.effect == Effect::Unsafe && !untouched
@@ -334,7 +335,7 @@ impl Walk {
             again.last.class.sentence(),
             again.last.message
         );
-        why.raw = again.last.raw.clone();
+        why.raw.clone_from(&again.last.raw);
         let failure = why.at(|| self.path(at).to_string());
         let (generation, print, caused) = (again.tried.generation, again.tried.print, again.caused);
         let failed = Failed { failure, may_have_acted: again.may_have_acted, request: None, receipt: None };

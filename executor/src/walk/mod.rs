@@ -2,6 +2,7 @@
 //! be written. It starts nothing, awaits nothing and knows no clock (the time is handed in); `drive` acts on what it asks for.
 
 mod accounts;
+mod adopt;
 mod branch;
 mod budget;
 mod call;
@@ -39,6 +40,7 @@ mod unroll;
 mod wait;
 mod wording;
 
+pub(crate) use adopt::Earlier;
 pub(crate) use call::{CallEnd, Sent};
 pub(crate) use cancel::{cancelled, cancelled_call};
 pub(crate) use command::Invocation;

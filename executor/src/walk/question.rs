@@ -2,6 +2,7 @@
 //! means.
 
 use super::{
+    adopt::{Earlier, TakenOver},
     conflict::Conflict,
     emit::Then,
     frame::{At, Fault, Group, Phase, Slot},
@@ -217,6 +218,14 @@ impl Walk {
             self.meet(question.address, Met::Held(at));
             return Looked::Held;
         }
+        if self.state.cell(question.address).is_none()
+            && let Some(earlier) = self.earlier_answer_of_parent(question)
+        {
+            let (print, request) = (question.print, question.request.clone());
+            let then = Then::Answer(at, earlier.value.clone());
+            self.take_over(TakenOver { at, generation: 0, print, request }, earlier, then);
+            return Looked::Opening;
+        }
         if let Some(cell) = replaces.filter(|cell| cell.status == CellStatus::Asked) {
             let event = Event::Superseded(Superseded {
                 question: cell.request,
@@ -276,6 +285,13 @@ impl Walk {
         let (address, print) = (question.address, question.print);
         self.emit_with(address, generation, print, Digest::ZERO, &event, blobs, Then::Asked(at, until));
         Looked::Opening
+    }
+
+    /// What was answered to the same question in the run that this one was forked from, where today's type reads it.
+    fn earlier_answer_of_parent(&self, question: &Question) -> Option<Earlier> {
+        let earlier = self.of_parent(&question.path, &question.print).ok().flatten()?;
+        let reads = guarded(question.place, || (question.check)(std::slice::from_ref(&earlier.value)));
+        reads.is_ok().then_some(earlier)
     }
 
     /// What was answered to a question that is asked again.

@@ -5,6 +5,7 @@
 
 use super::{
     accounts::Accounts,
+    adopt::Earlier,
     branch::Taken,
     call::CallState,
     changes::Changes,
@@ -21,7 +22,7 @@ use hermes_core::{
     digest::Digest,
     failure::FailureClass,
     fold::{RunState, Spending},
-    ids::{Address, Place, ScopeNo, Seq, StepNo},
+    ids::{Address, Place, RunId, ScopeNo, Seq, StepNo},
     journal::Record,
     path::{Mark, Segment, StepPath},
     schema::Schema,
@@ -41,6 +42,10 @@ use std::{
 pub(crate) trait Lookup: Send + Sync {
     /// The whole record at `seq`.
     fn record(&self, seq: Seq) -> Result<Record, String>;
+    /// The outcome that the run `parent` has at this path under this fingerprint.
+    fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String>;
+    /// The outcome that any run really got under this fingerprint, of a step that says `.memo()`.
+    fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String>;
     /// Loads stored values when they are needed.
     fn fetch(&self) -> Arc<dyn Fetch>;
     /// What the run has spent, as far as it is durable.

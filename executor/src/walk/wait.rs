@@ -2,6 +2,7 @@
 //! clock, and its time never goes back.
 
 use super::{
+    adopt::TakenOver,
     conflict::Conflict,
     emit::Then,
     frame::{At, Slot},
@@ -69,6 +70,15 @@ impl Walk {
         let print = fingerprint(&request);
         let address = self.address(at);
         let generation = self.state.cell(address).map_or(0, hermes_core::fold::Cell::next_generation);
+        let over = || self.of_parent(&self.path(at), &print).ok().flatten();
+        if self.state.cell(address).is_none()
+            && let Some(earlier) = over()
+        {
+            let then = Then::Over(at, earlier.value.clone(), self.below_causes(at));
+            self.take_over(TakenOver { at, generation, print, request }, earlier, then);
+            *self.slot_mut(at) = Slot::Committing;
+            return;
+        }
         let event = Event::Timed(Timed { request, until });
         self.emit(address, generation, print, Digest::ZERO, &event, Then::Timed(at, until));
         *self.slot_mut(at) = Slot::Committing;

@@ -37,7 +37,7 @@ impl Leaf {
     #[track_caller]
     pub(super) fn join<T>(self, kind: Kind, schema: Schema) -> Step<T> {
         let Self { begun, key, inputs, after, .. } = self;
-        begun.check_on_change(match &kind {
+        begun.check_replay(match &kind {
             Kind::Agent(agent) => agent.effect,
             Kind::Step(step) => step.effect,
             Kind::Command(command) => command.effect,
@@ -105,6 +105,13 @@ macro_rules! leaf_options {
         /// kept, and nobody is asked. Each use is in the journal. Without it, the run stops for a person.
         pub fn on_change(mut self, on_change: crate::graph::OnChange) -> Self {
             self.leaf.begun.on_change(on_change);
+            self
+        }
+
+        /// Takes over the outcome that a step of any run on the ledger has really got for exactly the same request, where there is
+        /// one, instead of doing it again; what it yields may be taken over in turn. For `Pure` steps only.
+        pub fn memo(mut self) -> Self {
+            self.leaf.begun.memo();
             self
         }
 

@@ -68,8 +68,20 @@ impl Begun {
         self.replay.on_change = Some(on_change);
     }
 
-    /// What runs twice at a price must not run again unasked, nor be taken for what it is not.
-    pub(crate) fn check_on_change(&self, effect: Effect) {
+    pub(crate) fn memo(&mut self) {
+        self.replay.memo = true;
+    }
+
+    /// What runs twice at a price must not run again unasked, nor be taken for what it is not; and what does something must
+    /// do it in each run.
+    pub(crate) fn check_replay(&self, effect: Effect) {
+        if self.replay.memo && effect != Effect::Pure {
+            let message =
+                format!("`{}` is not `Pure`, so another run's outcome is not as good as its own", self.name);
+            let mend =
+                "leave `.memo()` out, or declare that nothing but its output matters with `.effect(Pure)`";
+            self.mistake(PlanError::new(PlanErrorKind::MemoNotPure, self.at, message, mend));
+        }
         if self.replay.on_change.is_some() && effect == Effect::Unsafe {
             let message = format!(
                 "`{}` is `Unsafe`, so nothing but a person may say what a change of it means",

@@ -75,6 +75,8 @@ pub enum PlanErrorKind {
     TemplateUnreadable,
     /// `.on_change(..)` on a step that must not happen twice.
     OnChangeUnsafe,
+    /// `.memo()` on a step that is not `Pure`.
+    MemoNotPure,
     /// A renaming to a path that the plan does not have.
     UnknownPath,
     /// A budget of nothing.
@@ -125,6 +127,7 @@ impl PlanErrorKind {
             Self::TemplateVariable => "template_variable",
             Self::TemplateUnreadable => "template_unreadable",
             Self::OnChangeUnsafe => "on_change_unsafe",
+            Self::MemoNotPure => "memo_not_pure",
             Self::UnknownPath => "unknown_path",
             Self::EmptyBudget => "empty_budget",
             Self::MisplacedBudget => "misplaced_budget",

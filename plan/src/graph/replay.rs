@@ -18,6 +18,8 @@ pub struct Replay {
     pub renamed_from: Option<String>,
     /// What becomes of it when its request has changed; `None` asks a person.
     pub on_change: Option<OnChange>,
+    /// Whether it takes over what any run has got for the same request.
+    pub memo: bool,
 }
 
 /// A step, or a group with all that is in it, that stood under another path.
