@@ -111,13 +111,13 @@ fn its_way_to_run_a_plan_is_the_one_compiled_here() {
 
 #[tokio::test]
 async fn its_rehearsal_is_the_one_compiled_here() {
-    assert!(include_str!("readme.rs").contains(&block("rust", 2)));
+    assert!(include_str!("readme.rs").contains(&block("rust", 3)));
     rehearsing(Plan::new("blog-post", blog_post).unwrap()).await.unwrap();
 }
 
 #[test]
 fn its_prompt_in_a_file_is_the_one_compiled_here() {
-    let block = block("rust", 3).replace("\"prompts/draft.md", "\"tests/prompts/draft.md");
+    let block = block("rust", 4).replace("\"prompts/draft.md", "\"tests/prompts/draft.md");
     assert!(include_str!("readme.rs").contains(&block), "{block}");
     let plan = |topic| draft(topic, "short".to_owned());
     assert!(Plan::new("p", plan).is_ok(), "the template reads these inputs");
@@ -125,7 +125,7 @@ fn its_prompt_in_a_file_is_the_one_compiled_here() {
 
 #[tokio::test]
 async fn its_budgets_are_those_compiled_here() {
-    let block = block("rust", 4);
+    let block = block("rust", 5);
     for part in block.split("\n\n") {
         assert!(include_str!("readme.rs").contains(part), "{part}");
     }

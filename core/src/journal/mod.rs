@@ -3,6 +3,7 @@
 mod budgeted;
 mod event;
 mod failing;
+mod frozen;
 mod header;
 mod record;
 mod structure;
@@ -10,11 +11,12 @@ mod structure;
 pub use budgeted::{Budgeted, Driven, Raised};
 pub use event::{
     Accepted, Adopted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Directed,
-    Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Forked, Frozen, FrozenKeys, Given, Group,
-    InputAccepted, Interrupted, Memoised, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted,
-    Started, Succeeded, Superseded, Timed,
+    Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Forked, Given, Group, InputAccepted,
+    Interrupted, Memoised, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted, Started,
+    Succeeded, Superseded, Timed,
 };
 pub use failing::{CancelAsked, Delayed, Late};
+pub use frozen::{Frozen, FrozenKeys};
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};
 pub use structure::{PlannedStep, Structure};
