@@ -164,6 +164,7 @@ fn verify_names_what_does_not_hold() {
     text.header.time = 2000;
     text.body = b"not JSON".to_vec();
     let batch = CommitBatch {
+        memos: Vec::new(),
         runs: vec![(id("ghost"), RunNo(9))],
         rows: vec![(run, Seq(4), text)],
         blobs: vec![(digest("this"), b"that".to_vec())],
