@@ -51,7 +51,7 @@ fn items(each: f64, all: f64) -> Plan<Vec<String>, Vec<Result<String, Failure>>>
                 agent("second").input("first", first).prompt("Go.").budget(Budget::usd(0.5)).text()
             })
         })
-        .key_by(|word| word.clone())
+        .key_by(String::clone)
         .limit(1)
         .budget(Budget::usd(all))
         .results()

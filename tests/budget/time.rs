@@ -75,7 +75,7 @@ async fn calls_at_the_same_time_share_it_and_local_steps_take_it_too() {
     let plan = || {
         let plan = Plan::new("both", |_: Step<()>| {
             let both = parallel("both", ["a", "b"], |_| agent("wait").prompt("Go.").text()).all();
-            step("local").input("both", both).run(|both| both.len())
+            step("local").input("both", both).run(Vec::len)
         });
         plan.unwrap()
     };

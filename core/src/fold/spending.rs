@@ -152,33 +152,31 @@ impl Spending {
             Kind::Delayed => {
                 if let Event::Delayed(delayed) = record.event()? {
                     let begun = begun(delayed.failure.class, delayed.may_have_acted);
-                    let settled = |open: &Open| {
-                        if begun {
-                            Spent::settled(&open.bound, open.turns, delayed.receipt.as_ref())
-                        } else {
-                            Spent::default()
-                        }
-                    };
-                    self.steps.entry(at).or_default().settle(settled);
+                    self.failed(at, begun, delayed.receipt.as_ref());
                 }
             }
             Kind::Failed => {
                 if let Event::Failed(failed) = record.event()? {
                     let begun = begun(failed.failure.class, failed.may_have_acted);
-                    let settled = |open: &Open| {
-                        if begun {
-                            Spent::settled(&open.bound, open.turns, failed.receipt.as_ref())
-                        } else {
-                            Spent::default()
-                        }
-                    };
-                    self.steps.entry(at).or_default().settle(settled);
+                    self.failed(at, begun, failed.receipt.as_ref());
                 }
             }
             Kind::Interrupted | Kind::Given => self.steps.entry(at).or_default().lose(),
             _ => {}
         }
         Ok(())
+    }
+
+    /// An attempt has failed. One that has not begun costs nothing, unless its receipt says so.
+    fn failed(&mut self, at: Address, begun: bool, receipt: Option<&Receipt>) {
+        let settled = |open: &Open| {
+            if begun || receipt.is_some() {
+                Spent::settled(&open.bound, open.turns, receipt)
+            } else {
+                Spent::default()
+            }
+        };
+        self.steps.entry(at).or_default().settle(settled);
     }
 
     fn is_agent(&self, step: StepNo) -> bool {

@@ -222,8 +222,9 @@ impl Walk {
     pub(super) fn settle_budgets(&mut self, at: At, end: &CallEnd) {
         let (receipt, begun): (Option<&Receipt>, bool) = match end {
             CallEnd::Done(_, receipt) => (receipt.as_ref(), true),
-            CallEnd::Refused { receipt, .. } => (Some(receipt), true),
-            CallEnd::Limited { receipt: Some(receipt), .. } => (Some(receipt), true),
+            CallEnd::Refused { receipt, .. } | CallEnd::Limited { receipt: Some(receipt), .. } => {
+                (Some(receipt), true)
+            }
             CallEnd::Failed { failure, may_have_acted, .. }
             | CallEnd::Limited { failure, may_have_acted, .. } => {
                 (None, begun(failure.class, *may_have_acted))
