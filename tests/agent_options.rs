@@ -35,6 +35,7 @@ async fn options_are_taken_over_and_of_two_the_later_call_counts() {
         .effect(Pure)
         .version(3)
         .repair(2)
+        .budget(Budget::usd(0.5))
         .build();
     let shared = options.clone();
     let plan = Plan::new("p", move |text: Step<String>| {
@@ -53,6 +54,7 @@ async fn options_are_taken_over_and_of_two_the_later_call_counts() {
     let first = agent_of(&plan);
     assert_eq!((first.isolation, first.effect, first.version), (Isolation::None, Pure, Some(3)));
     assert_eq!((first.timeout, first.repair), (Some(Duration::from_secs(9)), 2));
+    assert_eq!(first.budget, Some(Budget::usd(0.5)));
     assert_eq!((first.variant.as_deref(), first.runner.as_deref()), (Some("high"), Some("fast")));
     let script = Scripted::new().text("first", "1").text("second", "2");
     let ledger = Ledger::in_memory().unwrap();

@@ -1,8 +1,12 @@
-//! Faults reproduced in an existing system of this kind; this one must not have them. D4 (budgets) comes with budgets.
+//! Faults reproduced in an existing system of this kind; this one must not have them.
 
 mod support;
 
-use hermes_workflows::{core::people::NeedKind, executor::DriveError, prelude::*};
+use hermes_workflows::{
+    core::{people::NeedKind, receipt::Cost},
+    executor::DriveError,
+    prelude::*,
+};
 use serde_json::json;
 use std::sync::{
     Arc,
@@ -116,6 +120,21 @@ async fn d3_a_new_field_optional_or_required_is_a_named_conflict() {
     assert_eq!(changed_fields(&needs), ["a: schema"]);
     let NeedKind::Conflict { not_kept: Some(why), .. } = &needs[0].kind else { panic!("{needs:?}") };
     assert!(why.contains('b'), "{why}");
+}
+
+#[tokio::test]
+async fn d4_a_cost_of_99_in_a_budget_of_one_cent_does_not_complete() {
+    let plan =
+        Plan::new("d4", |_: Step<()>| agent("a").prompt("Go.").budget(Budget::usd(0.01)).text()).unwrap();
+    let executor = memory(FnRunner::sync(|_| {
+        Ok(AgentReply { cost: Cost::Known { usd: 99.0 }, ..AgentReply::text("dear") })
+    }));
+    let run = executor.start(&plan, ()).id("r").budget(Budget::usd(0.01)).await.unwrap();
+    let needs = run.outcome().await.parked();
+    assert!(needs.iter().all(|need| matches!(need.kind, NeedKind::Budget { asked: None, .. })), "{needs:?}");
+    assert_eq!(needs[0].title, "its budget was $0.01, and $99.00 were spent");
+    decide_all(&executor, Decision::Raise { to: Budget::usd(99.0) }).await;
+    assert_eq!(resume(&executor, &plan).await.completed().0, "dear");
 }
 
 #[tokio::test]

@@ -71,6 +71,21 @@ agent("draft").input("topic", topic).input_value("tone", &tone)
     .text()                                        // Executor::builder().templates("prompts") to read it from
 }
 
+#[rustfmt::skip]
+fn sources(topic: Step<String>) -> Step<String> {
+    Budget::usd(5.0).scope("sources", || {
+        agent("search").input("topic", topic).prompt("Find sources.").budget(Budget::usd(0.5)).text()
+    })
+}
+
+#[rustfmt::skip]
+async fn bounded(executor: Executor, plan: Plan<String, String>, topic: String) -> Result<(), Box<dyn std::error::Error>> {
+let run = executor.start(&plan, topic).id("post-42").budget(Budget::usd(20.0).and(Budget::calls(200))).await?;
+println!("{}", executor.spent(run.id())?);                            // $3.20, 51000 tokens, 14 agent calls
+executor.raise(run.id(), "sources", Budget::usd(8.0)).why("it is worth it").await?;
+Ok(())
+}
+
 /// The `number`th block of this language in the README.
 fn block(language: &str, number: usize) -> String {
     let readme = include_str!("../README.md");
@@ -106,6 +121,17 @@ fn its_prompt_in_a_file_is_the_one_compiled_here() {
     assert!(include_str!("readme.rs").contains(&block), "{block}");
     let plan = |topic| draft(topic, "short".to_owned());
     assert!(Plan::new("p", plan).is_ok(), "the template reads these inputs");
+}
+
+#[tokio::test]
+async fn its_budgets_are_those_compiled_here() {
+    let block = block("rust", 4);
+    for part in block.split("\n\n") {
+        assert!(include_str!("readme.rs").contains(part), "{part}");
+    }
+    let runner = FnRunner::sync(|call| Ok(AgentReply::text(call.path.as_str())));
+    let executor = Executor::builder().ledger(Ledger::in_memory().unwrap()).runner(runner).build();
+    bounded(executor, Plan::new("sources", sources).unwrap(), "tides".to_owned()).await.unwrap();
 }
 
 #[test]

@@ -70,6 +70,8 @@ pub enum FailureClass {
     TooDeep,
     /// A question that wants one of its choices was left without any.
     NoChoices,
+    /// It stands in a budget, and says nothing of what it costs at most.
+    Budget,
 }
 
 impl FailureClass {
@@ -134,6 +136,7 @@ impl FailureClass {
             Self::InvalidNeeds => "what the items need of each other cannot be had",
             Self::TooDeep => "the recursion is too deep",
             Self::NoChoices => "there is nothing to choose from",
+            Self::Budget => "its cost has no bound",
         }
     }
 
@@ -178,6 +181,9 @@ impl FailureClass {
             Self::TooDeep => "let the recursion end sooner, or allow more levels",
             Self::NoChoices => {
                 "see why the list is empty, then retry the run; or ask with `.many()`, which may choose none"
+            }
+            Self::Budget => {
+                "give the agent a `.budget(..)`: what one call of it may cost at most; then retry the run"
             }
             Self::UnequalLists => "zip lists that are made from the same items, or `.filter` both alike",
         }

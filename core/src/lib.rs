@@ -2,6 +2,7 @@
 //!
 //! Nothing here runs, reads a clock or a file, or draws a random number: everything is a function of its arguments.
 
+pub mod budget;
 pub mod command;
 pub mod data;
 pub mod digest;
@@ -19,6 +20,7 @@ pub mod request;
 pub mod retry;
 pub mod schema;
 pub mod timestamp;
+pub mod usd;
 pub mod value;
 
 pub use {schemars, serde, serde_json};

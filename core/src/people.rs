@@ -1,6 +1,12 @@
 //! People: who answered or decided, what they answered a review with, and what waits for them.
 
-use crate::{digest::Digest, fingerprint::Changed, ids::Seq, timestamp::Timestamp};
+use crate::{
+    budget::{Asking, Budget, Unit},
+    digest::Digest,
+    fingerprint::Changed,
+    ids::Seq,
+    timestamp::Timestamp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -233,6 +239,22 @@ pub enum NeedKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         schema: Option<Digest>,
     },
+    /// A budget is used up, or was overspent: it is raised, or the run stays where it is. Amounts are in its unit.
+    Budget {
+        /// The unit.
+        unit: Unit,
+        /// The bound.
+        limit: u64,
+        /// What was spent.
+        spent: u64,
+        /// What is reserved for calls that are under way.
+        reserved: u64,
+        /// The first call that has no room in it; `None` where it was overspent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<Asking>,
+        /// The id of this need.
+        about: Digest,
+    },
 }
 
 /// What a person decides about a need that is not a question.
@@ -269,5 +291,10 @@ pub enum Decision {
     Restore {
         /// The record that has it.
         outcome: Seq,
+    },
+    /// A budget is this much from now on, in the units named.
+    Raise {
+        /// The bounds.
+        to: Budget,
     },
 }

@@ -1,6 +1,6 @@
 //! Receipts: what is known of how a finished step came by its output, beside the request and the output.
 
-use crate::ids::Seq;
+use crate::{ids::Seq, usd::Usd};
 use serde::{Deserialize, Serialize};
 
 /// What performed a call: goes into the receipt, never into the fingerprint.
@@ -83,17 +83,33 @@ impl Usage {
 }
 
 impl Cost {
+    /// How much it is; `None` where that is unknown, or no amount: less than nothing, or not a number.
+    pub fn usd(self) -> Option<Usd> {
+        match self {
+            Self::Known { usd } | Self::Estimated { usd } => Usd::nearest(usd),
+            Self::Unknown => None,
+        }
+    }
+
     /// Both together. What is unknown of one is unknown of both.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
         match (self, more) {
-            (Self::Known { usd }, Self::Known { usd: more }) => Self::Known { usd: usd + more },
+            (Self::Known { usd }, Self::Known { usd: more }) => Self::Known { usd: sum(usd, more) },
             (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
             (
                 Self::Known { usd } | Self::Estimated { usd },
                 Self::Known { usd: more } | Self::Estimated { usd: more },
-            ) => Self::Estimated { usd: usd + more },
+            ) => Self::Estimated { usd: sum(usd, more) },
         }
+    }
+}
+
+/// Exact to the nano-dollar: a tenth and two tenths are three tenths.
+fn sum(usd: f64, more: f64) -> f64 {
+    match Usd::nearest(usd).zip(Usd::nearest(more)) {
+        Some((usd, more)) => usd.plus(more).dollars(),
+        None => usd + more,
     }
 }
 

@@ -83,6 +83,9 @@ pub(crate) fn parked(id: &RunId, needs: &[Need]) {
                 line(&format!("    {why}"));
                 offer("retry", "calls again");
             }
+            NeedKind::Budget { .. } => {
+                line("    it can be raised: `executor.raise(..)`");
+            }
             NeedKind::Review { .. } => {}
         }
     }

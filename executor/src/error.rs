@@ -2,6 +2,7 @@
 
 use crate::ledger::LedgerError;
 use hermes_core::{
+    budget::Unit,
     ids::{InvalidRunId, RunId, Seq},
     schema::Violation,
 };
@@ -58,6 +59,20 @@ pub enum DriveError {
         /// What there is.
         known: String,
     },
+    /// The run has a budget, and agents of the plan do not say what a call of them costs at most.
+    #[error(
+        "the run has a budget of {unit}, and these agents do not say what one call costs at most: {}; give each a `.budget(..)`, or leave that unit out of the run's",
+        steps.join(", ")
+    )]
+    Unbounded {
+        /// The unit.
+        unit: Unit,
+        /// Their paths and the places in the source where they were written.
+        steps: Vec<String>,
+    },
+    /// A budget of the run that leaves nothing to spend.
+    #[error("the budget of the run leaves nothing to spend; give more than zero, or leave it out")]
+    EmptyBudget,
     /// Another plan of the same name is being driven in this process.
     #[error(
         "another plan named `{name}` is being driven in this process; two plans of one name cannot share an executor"
@@ -230,6 +245,16 @@ pub enum DecideError {
         decision: String,
         /// Why, and what can be done.
         why: String,
+    },
+    /// Nothing that the run has stands at this path.
+    #[error(
+        "run `{run}` has nothing at `{path}` that could have a budget; the needs and the run's layout show the paths there are, and the run itself is the empty path"
+    )]
+    NoSuchPart {
+        /// The path.
+        path: String,
+        /// The run.
+        run: RunId,
     },
     /// What was given as the step's output is not valid for it.
     #[error("it cannot be the output of `{path}`: {}", violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]

@@ -29,7 +29,7 @@ pub use clock::{Clock, ClockHand};
 pub use error::{AnswerError, DecideError, DriveError};
 pub use executor::{
     Answering, Attempt, AttemptEnd, Cancelling, Completed, Deciding, Directing, Executor, ExecutorOptions,
-    ExecutorOptionsBuilder, Needs, Outcome, Run, RunLayout, Start, run_layout,
+    ExecutorOptionsBuilder, Needs, Outcome, Raising, Run, RunLayout, Start, run_layout,
 };
 pub use ledger::{Ledger, LedgerError};
 pub use preview::{Because, Fate, LastCost, Preview, PreviewStep, Tally};

@@ -2,10 +2,12 @@
 
 use crate::workspace::Workspace;
 use hermes_core::{
+    budget::Budget,
     digest::Digest,
     effect::Isolation,
     receipt::{Cost, Usage},
     schema::Schema,
+    usd::Usd,
 };
 use std::{
     fmt,
@@ -89,6 +91,8 @@ pub struct AgentCall {
     pub deadline: Option<Instant>,
     /// How long it may take in all.
     pub timeout: Option<Duration>,
+    /// What it may cost at most: of its step's `.budget(..)`, what earlier turns are not known to have spent.
+    pub budget: Option<Budget>,
 }
 
 impl AgentCall {
@@ -251,12 +255,16 @@ pub struct RunnerError {
     /// After how long calls are taken again, where a rate limit says so (`Retry-After`). With
     /// [`RunnerErrorKind::NotBegun`] it is a limit too, of a call that was not even sent: then `Unsafe` ones wait as well.
     pub retry_after: Option<Duration>,
+    /// What it cost all the same, where that is known. Without it, it counts as its whole bound, unless it never began.
+    pub cost: Option<Usd>,
+    /// Tokens, where known.
+    pub usage: Option<Usage>,
 }
 
 impl RunnerError {
     /// An error of `kind`.
     pub fn new(kind: RunnerErrorKind, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string(), raw: None, retry_after: None }
+        Self { kind, message: message.to_string(), raw: None, retry_after: None, cost: None, usage: None }
     }
 
     /// A rate limit that takes calls again after so long.
@@ -269,6 +277,12 @@ impl RunnerError {
     /// ```
     pub fn rate_limited(message: impl fmt::Display) -> Self {
         Self::new(RunnerErrorKind::RateLimited, message)
+    }
+
+    /// The same, with what the call cost all the same.
+    pub fn costing(mut self, cost: Usd) -> Self {
+        self.cost = Some(cost);
+        self
     }
 
     /// The same, where it says after how long calls are taken again. All calls of the runner wait for that.

@@ -14,12 +14,12 @@ mod templates;
 
 pub use authoring::{
     Again, AgentBuilder, AgentOptions, AgentOptionsBuilder, AnswersAs, AnyPlan, AskBuilder, BeforeArgv,
-    BeforePrompt, BranchArms, BranchBuilder, CatchBuilder, Checked, ChooseBuilder, CommandBuilder,
-    DagBuilder, DagItems, EachBuilder, Ends, Expiring, ExpiryState, FilesBuilder, Flow, HasArgv, HasPrompt,
-    Inputs, Joinable, KeyedFan, Limit, NoArgv, NoExpiry, NoPrompt, OnExpiry, ParallelBuilder,
-    PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step, StepBuilder,
-    WaitBuilder, WithArgv, Yields, agent, ask, branch, catch, command, files, join, parallel, parallel_dag,
-    parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
+    BeforePrompt, BranchArms, BranchBuilder, BudgetScope, CatchBuilder, Checked, ChooseBuilder,
+    CommandBuilder, DagBuilder, DagItems, EachBuilder, Ends, Expiring, ExpiryState, FanBudget, FilesBuilder,
+    Flow, HasArgv, HasPrompt, Inputs, Joinable, KeyedFan, Limit, NoArgv, NoExpiry, NoPrompt, OnExpiry,
+    ParallelBuilder, PipelineBuilder, Plan, PromptText, Prompted, RepeatBuilder, ReviewBuilder, Room, Step,
+    StepBuilder, WaitBuilder, WithArgv, Yields, agent, ask, branch, catch, command, files, join, parallel,
+    parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
 pub use templates::{Flaw, ReadyTemplate, Template};

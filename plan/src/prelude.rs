@@ -1,9 +1,9 @@
 //! Everything that an author of plans needs of this crate: `use hermes_plan::prelude::*;`.
 
 pub use crate::authoring::{
-    AgentOptions, AnyPlan, Flow, Limit, OnExpiry, Plan, Step, agent, ask, branch, catch, command, files,
-    join, parallel, parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value,
-    wait,
+    AgentOptions, AnyPlan, BudgetScope, Flow, Limit, OnExpiry, Plan, Step, agent, ask, branch, catch,
+    command, files, join, parallel, parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope,
+    step, value, wait,
 };
 pub use crate::{
     build::{PlanError, PlanErrorKind, PlanErrors},
@@ -12,6 +12,7 @@ pub use crate::{
     templates::Template,
 };
 pub use hermes_core::{
+    budget::{Budget, SharedBudget, Spent, Unit},
     command::CommandOutput,
     data::{Data, Keyed},
     effect::{
@@ -23,6 +24,7 @@ pub use hermes_core::{
     people::Verdict,
     retry::Retry,
     timestamp::Timestamp,
+    usd::Usd,
 };
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

@@ -150,8 +150,21 @@ impl RunState {
             Event::Delayed(delayed) => self.delayed(seq, header, &delayed)?,
             Event::Late(_) => self.known(seq, header)?,
             Event::CancelAsked(asked) => self.cancel_asked(seq, header, asked)?,
+            Event::Budgeted(budgeted) => {
+                self.budget = Some(budgeted.budget);
+                // It says anew what the run may spend.
+                self.raised.remove("");
+            }
+            Event::Raised(raised) => {
+                let known = self.raised.entry(raised.path).or_default();
+                *known = known.and(raised.to.raised(*known));
+            }
             // Whom a question is for stands with the needs.
-            Event::Started(_) | Event::Succeeded(_) | Event::Reassigned(_) | Event::Refused(_) => {}
+            Event::Started(_)
+            | Event::Succeeded(_)
+            | Event::Reassigned(_)
+            | Event::Refused(_)
+            | Event::Driven(_) => {}
         }
         Ok(())
     }

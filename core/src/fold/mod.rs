@@ -3,6 +3,7 @@
 mod apply;
 mod cells;
 mod failing;
+mod spending;
 mod state;
 mod summary;
 
@@ -10,6 +11,7 @@ mod summary;
 mod tests;
 
 pub use cells::{Cell, CellStatus};
+pub use spending::{Spending, begun};
 pub use state::{IllegalEvent, Keys, RunState, Scope};
 pub use summary::{Head, RunStatus, Summary};
 

@@ -2,6 +2,7 @@
 
 use super::{Cell, CellStatus, Summary};
 use crate::{
+    budget::Budget,
     digest::Digest,
     ids::{Address, Place, ScopeNo, Seq, StepNo},
     journal::{DecisionMade, Directed, Kind, RunStarted, WireError},
@@ -110,6 +111,10 @@ pub struct RunState {
     pub directed: Vec<Directed>,
     /// Plan steps that were forgotten.
     pub dropped: BTreeSet<StepNo>,
+    /// The run's own budget.
+    pub budget: Option<Budget>,
+    /// The budgets that people raised, by path.
+    pub raised: BTreeMap<String, Budget>,
     /// Head and needs.
     pub summary: Summary,
     /// The record that ended the run last, while it is ended.
@@ -132,6 +137,8 @@ impl Default for RunState {
             decisions: Vec::new(),
             directed: Vec::new(),
             dropped: BTreeSet::new(),
+            budget: None,
+            raised: BTreeMap::new(),
             summary: Summary::default(),
             ended: None,
             cancelled: None,

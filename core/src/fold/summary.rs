@@ -3,6 +3,7 @@
 
 use super::IllegalEvent;
 use crate::{
+    budget::Unit,
     ids::{RunId, Seq},
     journal::{Asked, CauseKind, EndKind, Event, Group, Kind, Record},
     people::{Need, NeedKind},
@@ -139,6 +140,7 @@ impl Summary {
             | Kind::InputAccepted
             | Kind::CancelAsked
             | Kind::Memoised
+            | Kind::Raised
             | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }
@@ -228,6 +230,19 @@ impl Summary {
                     head.status = RunStatus::Open;
                 }
             }
+            Event::Raised(raised) => {
+                self.needs.retain(|_, need| match need.kind {
+                    NeedKind::Budget { unit, limit, .. } => {
+                        need.path != raised.path || raised.to.limit(unit).is_none_or(|to| to <= limit)
+                    }
+                    _ => true,
+                });
+                if self.needs.values().all(|need| matches!(need.kind, NeedKind::Review { .. }))
+                    && head.status == RunStatus::Parked
+                {
+                    head.status = unparked;
+                }
+            }
             Event::Ended(ended) => {
                 head.status = match ended.end {
                     EndKind::Completed { .. } => RunStatus::Completed,
@@ -264,6 +279,7 @@ pub(super) fn about(kind: &NeedKind) -> Option<crate::digest::Digest> {
         NeedKind::Review { .. } => None,
         NeedKind::Conflict { difference, .. } | NeedKind::Dropped { difference, .. } => Some(*difference),
         NeedKind::InDoubt { key, .. } => Some(*key),
+        NeedKind::Budget { about, .. } => Some(*about),
     }
 }
 
@@ -308,6 +324,21 @@ fn parked_need(seq: Seq, time: i64, group: Group) -> Need {
         }
         Group::InDoubt { path, key, why, schema, title, .. } => {
             (path, titled(title, why.clone()), NeedKind::InDoubt { key, why, schema })
+        }
+        Group::Budget { path, unit, limit, spent, reserved, asked, about } => {
+            let (bound, used) = (unit.show(limit), unit.show(spent));
+            let words = match &asked {
+                Some(asked) if unit == Unit::Time => {
+                    format!("its budget is {bound}, {used} are spent, and `{}` is to be called", asked.path)
+                }
+                Some(asked) => format!(
+                    "its budget is {bound}, {used} are spent, and `{}` asks for {}",
+                    asked.path,
+                    unit.show(asked.amount)
+                ),
+                None => format!("its budget was {bound}, and {used} were spent"),
+            };
+            (path, words, NeedKind::Budget { unit, limit, spent, reserved, asked, about })
         }
     };
     Need { id: seq, path, title, since: time, kind }

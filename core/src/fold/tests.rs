@@ -90,6 +90,7 @@ fn started() -> Event {
         attempt: 1,
         runner: None,
         title: None,
+        bound: None,
     })
 }
 

@@ -1,7 +1,9 @@
 //! The body of each kind of record. Wire names are explicit and fixed; no `flatten`, no `untagged`.
 
+use super::budgeted::{Budgeted, Driven, Raised};
 use super::{CancelAsked, Delayed, Late};
 use crate::{
+    budget::{Asking, Budget, Unit},
     digest::Digest,
     effect::Effect,
     failure::Failure,
@@ -82,6 +84,12 @@ pub enum Event {
     CancelAsked(CancelAsked),
     /// See [`Memoised`].
     Memoised(Memoised),
+    /// See [`Budgeted`].
+    Budgeted(Budgeted),
+    /// See [`Raised`].
+    Raised(Raised),
+    /// See [`Driven`].
+    Driven(Driven),
 }
 
 /// A run began. Its input's digest is the header's output digest.
@@ -203,6 +211,9 @@ pub struct Started {
     /// What people call this copy of the step, where its author said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What it may cost at most, and what is reserved for it: of agents whose author said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Budget>,
 }
 
 /// An agent's answer was refused, and its attempt takes another turn: durable before that turn begins.
@@ -452,6 +463,25 @@ pub enum Group {
         /// What people call it, where its author said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+    },
+    /// A budget that is used up, or was overspent. Amounts are in its unit.
+    Budget {
+        /// The path of what it bounds; empty for the run, the pattern of a step for the bound of its calls, `#name` for a
+        /// shared budget.
+        path: String,
+        /// The unit.
+        unit: Unit,
+        /// The bound.
+        limit: u64,
+        /// What was spent; of a step, by the call that spent most.
+        spent: u64,
+        /// What is reserved for calls that are under way.
+        reserved: u64,
+        /// The first call that has no room in it; `None` where it was overspent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<Asking>,
+        /// The id of this need.
+        about: Digest,
     },
 }
 

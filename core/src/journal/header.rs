@@ -113,6 +113,12 @@ kinds! {
     Late = 41,
     /// Somebody cancelled steps, or the run: it takes effect from here on.
     CancelAsked = 42,
+    /// The run was given a budget.
+    Budgeted = 50,
+    /// A person raised a budget.
+    Raised = 51,
+    /// So much time passed while something was being called.
+    Driven = 52,
 }
 
 /// The header of a record.

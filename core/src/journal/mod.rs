@@ -1,11 +1,13 @@
 //! The journal's wire form: what a record is, byte by byte. Types of their own, apart from what the program works with.
 
+mod budgeted;
 mod event;
 mod failing;
 mod header;
 mod record;
 mod structure;
 
+pub use budgeted::{Budgeted, Driven, Raised};
 pub use event::{
     Accepted, Adopted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Directed,
     Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Forked, Frozen, FrozenKeys, Given, Group,

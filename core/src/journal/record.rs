@@ -83,6 +83,9 @@ impl Event {
             Self::Delayed(_) => Kind::Delayed,
             Self::Late(_) => Kind::Late,
             Self::CancelAsked(_) => Kind::CancelAsked,
+            Self::Budgeted(_) => Kind::Budgeted,
+            Self::Raised(_) => Kind::Raised,
+            Self::Driven(_) => Kind::Driven,
         }
     }
 
@@ -120,6 +123,9 @@ impl Event {
             Self::Delayed(body) => json(body),
             Self::Late(body) => json(body),
             Self::CancelAsked(body) => json(body),
+            Self::Budgeted(body) => json(body),
+            Self::Raised(body) => json(body),
+            Self::Driven(body) => json(body),
         }
     }
 }
@@ -187,7 +193,15 @@ impl Record {
             Kind::Delayed => Event::Delayed(self.read()?),
             Kind::Late => Event::Late(self.read()?),
             Kind::CancelAsked => Event::CancelAsked(self.read()?),
+            Kind::Budgeted => Event::Budgeted(self.read()?),
+            Kind::Raised => Event::Raised(self.read()?),
+            Kind::Driven => Event::Driven(self.read()?),
         })
+    }
+
+    /// Decodes a part of the body: fields that `T` lacks are skipped.
+    pub(crate) fn part<T: DeserializeOwned>(&self) -> Result<T, WireError> {
+        self.read()
     }
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, WireError> {

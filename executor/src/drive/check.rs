@@ -10,6 +10,7 @@ use crate::{
     walk::{Lookup, ROOT, Settings, Walk, cancelled_call, renamed},
 };
 use hermes_core::{
+    budget::Budget,
     digest::Digest,
     fold::{RunState, RunStatus},
     ids::{RunId, RunNo, Seq},
@@ -17,7 +18,7 @@ use hermes_core::{
     people::{Decision, NeedKind},
     value::Val,
 };
-use hermes_plan::graph::Graph;
+use hermes_plan::graph::{Graph, Kind};
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Ending, JournalLookup, RawOutcome};
@@ -77,6 +78,9 @@ impl<'a> Check<'a> {
         let mut walk = Walk::new(Arc::clone(&self.program), state, self.id.to_string(), lookup, settings);
         if keep_met {
             walk.keep_met();
+        }
+        if services.stand_in.is_some() {
+            walk.without_budgets();
         }
         if let Some(input) = &self.input {
             walk.check_input(input);
@@ -146,7 +150,12 @@ pub(super) fn check(
             Found::Ended(walk, ended) => {
                 return recorded_end(services, run, &walk, ended).map(|end| Checked::Ended(Box::new(end)));
             }
-            Found::Goes(walk) => return Ok(Checked::Goes(walk)),
+            Found::Goes(walk) => {
+                if let Some(budget) = &walk.state().budget {
+                    bounded(&check.program.graph, budget)?;
+                }
+                return Ok(Checked::Goes(walk));
+            }
         }
     }
 }
@@ -206,6 +215,24 @@ fn sweep_what_is_left(services: &Services, run: RunNo, state: &RunState) -> Resu
     Ok(())
 }
 
+/// Refuses a budget of the run that an agent stands in without a bound on what a call of it costs.
+pub(crate) fn bounded(graph: &Graph, budget: &Budget) -> Result<(), DriveError> {
+    let lacking: Vec<_> = graph
+        .nodes()
+        .filter_map(|node| match &node.kind {
+            Kind::Agent(agent) => Some((agent.lacks(budget)?, format!("`{}` ({})", node.pattern, node.at))),
+            _ => None,
+        })
+        .collect();
+    match lacking.first() {
+        None => Ok(()),
+        Some((unit, _)) => Err(DriveError::Unbounded {
+            unit: *unit,
+            steps: lacking.iter().filter(|(lacks, _)| lacks == unit).map(|(_, step)| step.clone()).collect(),
+        }),
+    }
+}
+
 /// Refuses a run that was begun with another plan.
 pub(crate) fn same_plan(state: &RunState, graph: &Graph, id: &RunId) -> Result<(), DriveError> {
     match state
@@ -247,6 +274,7 @@ pub(super) fn already_parked(state: &RunState, groups: &[Group]) -> bool {
         .filter_map(|need| match need.kind {
             NeedKind::Conflict { difference, .. } | NeedKind::Dropped { difference, .. } => Some(difference),
             NeedKind::InDoubt { key, .. } => Some(key),
+            NeedKind::Budget { about, .. } => Some(about),
             NeedKind::Review { .. } => None,
         })
         .collect();
@@ -255,6 +283,7 @@ pub(super) fn already_parked(state: &RunState, groups: &[Group]) -> bool {
         .map(|group| match group {
             Group::Conflict { difference, .. } | Group::Dropped { difference, .. } => *difference,
             Group::InDoubt { key, .. } => *key,
+            Group::Budget { about, .. } => *about,
         })
         .collect();
     listed == wanted

@@ -55,6 +55,7 @@ impl Driver {
 
     fn begin_agent(&mut self, at: At, node: &Node, options: &Agent) {
         let path = self.walk.path(at).to_string();
+        let budget = self.walk.reserved_bound(at);
         let Some(state) = self.walk.call_mut(at) else { return };
         let prompt = match std::mem::take(&mut state.sent) {
             Sent::Prompt(prompt) => prompt,
@@ -102,6 +103,7 @@ impl Driver {
             session: None,
             deadline: options.timeout.map(|limit| Instant::now() + limit),
             timeout: options.timeout,
+            budget,
         };
         let Some(runner) = self.services.runner(options.runner.as_deref()) else {
             let failure = Failure::new(FailureClass::NotBegun, "the executor has no such runner");

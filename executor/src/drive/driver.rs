@@ -251,6 +251,7 @@ impl Driver {
     }
 
     fn dispatch_one(&mut self, permit: OwnedSemaphorePermit) -> bool {
+        self.walk.measure(self.services.clock.now());
         let Some(at) = self.next_call() else { return false };
         self.permits.insert(at, permit);
         if !self.walk.waits_for_record(at) {
@@ -398,6 +399,7 @@ impl Driver {
                 // Till when another attempt waits, counts from now.
                 self.tick()?;
                 self.turns.remove(&at);
+                self.walk.measure(self.services.clock.now());
                 self.permits.remove(&at);
                 self.tokens.remove(&at);
                 self.blocking.remove(&at);
@@ -453,8 +455,11 @@ impl Driver {
         if self.anew {
             return Ok(Settled::GoesOn);
         }
+        if self.walk.give_places_away() {
+            return Ok(Settled::GoesOn);
+        }
         match self.walk.end().cloned() {
-            Some(Ok((value, _))) => {
+            Some(Ok((value, _))) if !self.walk.overspent() => {
                 let end = EndKind::Completed { failed: self.walk.counts().failed };
                 let closed = self.close(end, value.digest())?;
                 Ok(if closed { Settled::Ends(Ending::Completed(value)) } else { Settled::GoesOn })
@@ -465,12 +470,16 @@ impl Driver {
                 Ok(if closed { Settled::Ends(Ending::Failed(failure)) } else { Settled::GoesOn })
             }
             _ if self.walk.waits_to_call() => Ok(Settled::WaitsForTime),
-            _ if !self.walk.undecided() && self.stays() && self.walk.next_instant().is_some() => {
+            _ if !self.walk.undecided()
+                && !self.walk.overspent()
+                && self.stays()
+                && self.walk.next_instant().is_some() =>
+            {
                 Ok(Settled::WaitsForTime)
             }
             _ => {
                 let (mut records, mut stored) = (self.causes_closed(), Vec::new());
-                let ending = if self.walk.undecided() {
+                let ending = if self.walk.undecided() || self.walk.overspent() {
                     let (groups, blobs) = self.walk.groups();
                     stored = blobs;
                     if !already_parked(self.walk.state(), &groups) {

@@ -7,6 +7,7 @@ use crate::{
 };
 use hermes_core::{
     digest::Digest,
+    fold::Spending,
     ids::{RunId, RunNo, Seq},
     journal::Record,
     path::StepPath,
@@ -42,6 +43,10 @@ impl Lookup for JournalLookup {
 
     fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String> {
         earlier::memo(&self.services.ledger, print)
+    }
+
+    fn spending(&self) -> Result<Spending, String> {
+        self.services.ledger.spending(self.run).map_err(|error| error.to_string())
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

@@ -15,7 +15,7 @@ mod pool;
 mod preview;
 mod turns;
 
-pub(crate) use check::same_plan;
+pub(crate) use check::{bounded, same_plan};
 pub(crate) use driver::{Control, Drive, drive};
 use load::JournalLookup;
 pub(crate) use outcome::{Ending, Published, RawOutcome};

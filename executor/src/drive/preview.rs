@@ -13,6 +13,7 @@ use crate::{
 };
 use hermes_core::{
     digest::Digest,
+    fold::Spending,
     ids::{RunId, RunNo, Seq},
     journal::Record,
     path::StepPath,
@@ -87,6 +88,10 @@ impl Lookup for Ahead {
 
     fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String> {
         self.base.memo(print)
+    }
+
+    fn spending(&self) -> Result<Spending, String> {
+        self.base.spending()
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

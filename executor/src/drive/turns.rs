@@ -6,6 +6,7 @@ use crate::{
     walk::{CallEnd, Limit, guarded, panic_message},
 };
 use hermes_core::{
+    budget::{Budget, Spent},
     failure::{Failure, FailureClass},
     ids::Seq,
     journal::Refused,
@@ -75,6 +76,7 @@ impl Attempt {
                 return CallEnd::Failed { failure, may_have_acted: false };
             }
         };
+        let bound = call.budget;
         let mut before: Option<Receipt> = None;
         let mut refused = Vec::new();
         let mut turn = 0_u32;
@@ -86,7 +88,7 @@ impl Attempt {
             watch.heartbeat();
             let reply = match runner.run(call, watch.clone()).await {
                 Ok(reply) => reply,
-                Err(error) => return runner_failed(error, turn > 1),
+                Err(error) => return runner_failed(error, turn > 1, before, &identity),
             };
             let (answer, raw, receipt) = parts(reply, &identity);
             let worth = standard.worth(answer, &expect);
@@ -108,9 +110,15 @@ impl Attempt {
                 Worth::Refused(violations, check) => {
                     let raw = raw_answer(&raw);
                     let too_long = raw.len() > MENDED_LIMIT;
-                    let Some(next) = next.filter(|_| !too_long && !cancel.is_cancelled()) else {
+                    let used_up = bound.filter(|bound| left(bound, &total).is_none());
+                    let goes_on = !too_long && used_up.is_none() && !cancel.is_cancelled();
+                    let Some(next) = next.filter(|_| goes_on) else {
                         total.refused = refused;
-                        let failure = invalid(&violations, check, turn, too_long);
+                        let mut failure = invalid(&violations, check, turn, too_long);
+                        if let Some(bound) = used_up.filter(|_| turn <= repair) {
+                            let why = format!(" (its budget of {bound} for one call is used up)");
+                            failure.message.push_str(&why);
+                        }
                         return CallEnd::Refused { failure: shown(failure, &raw), receipt: total };
                     };
                     let session = receipt.session.clone();
@@ -132,8 +140,9 @@ impl Attempt {
                         return CallEnd::Failed { failure, may_have_acted: true };
                     }
                     refused.push(seq);
-                    before = Some(total);
                     call = next;
+                    call.budget = bound.and_then(|bound| left(&bound, &total));
+                    before = Some(total);
                     call.workspace = call.workspace.kept();
                     call.session = session.or(call.session);
                     call.previous.push(Turn::new(raw, violations));
@@ -153,7 +162,8 @@ fn parts(reply: AgentReply, identity: &RunnerIdentity) -> (Answer, Option<String
         runner: Some(identity.clone()),
         model: reply.model,
         usage: reply.usage,
-        cost: Some(reply.cost).filter(|cost| *cost != Cost::Unknown),
+        // What is no amount is not known, and could not be written down either.
+        cost: Some(reply.cost).filter(|cost| cost.usd().is_some()),
         tools: reply.tools,
         session: reply.session,
         raw: reply.raw,
@@ -171,6 +181,14 @@ fn short(why: String) -> String {
         Some((cut, _)) => format!("{} …", &why[..cut]),
         None => why,
     }
+}
+
+/// What is left of a call's bound once it has spent this, as far as that is known; `None` if nothing is.
+fn left(bound: &Budget, spent: &Receipt) -> Option<Budget> {
+    let spent = Spent::known(spent);
+    let left = bound.limits().map(|(unit, limit)| (unit, limit.saturating_sub(spent.amount(unit))));
+    let left = left.fold(Budget::default(), |left, (unit, amount)| left.and(Budget::of(unit, amount)));
+    Some(left).filter(|left| !left.leaves_nothing())
 }
 
 /// The failure of a call whose last answer was refused.
@@ -191,7 +209,12 @@ fn invalid(violations: &[String], check: Option<Location>, turn: u32, too_long: 
 }
 
 /// The failure of a call that gave no answer. In a later turn it has begun, whatever the runner says of that turn.
-fn runner_failed(error: RunnerError, begun: bool) -> CallEnd {
+fn runner_failed(
+    error: RunnerError,
+    begun: bool,
+    before: Option<Receipt>,
+    identity: &RunnerIdentity,
+) -> CallEnd {
     let may_have_acted = begun || error.kind != RunnerErrorKind::NotBegun;
     let class = match error.kind {
         RunnerErrorKind::Failed => FailureClass::RunnerError,
@@ -210,6 +233,18 @@ fn runner_failed(error: RunnerError, begun: bool) -> CallEnd {
     if limited {
         failure.class = FailureClass::RateLimited;
         return CallEnd::Limited { failure, may_have_acted, limit: Limit::Said(error.retry_after) };
+    }
+    if let Some(cost) = error.cost {
+        let mut receipt = Receipt {
+            runner: Some(identity.clone()),
+            usage: error.usage,
+            cost: Some(Cost::Known { usd: cost.dollars() }),
+            ..Receipt::default()
+        };
+        if let Some(before) = before {
+            receipt = receipt.after(before);
+        }
+        return CallEnd::Refused { failure, receipt };
     }
     CallEnd::Failed { failure, may_have_acted }
 }

@@ -6,7 +6,7 @@ use crate::{error::DecideError, ledger::LedgerError};
 use hermes_core::{
     digest::Digest,
     ids::RunId,
-    journal::{DecisionMade, Event, Record},
+    journal::{DecisionMade, Event, Raised, Record},
     path::StepPath,
     people::{Actor, Decision, Need, NeedKind},
     request::Field,
@@ -53,7 +53,8 @@ impl Executor {
     ///
     /// A conflict is settled with [`Decision::Rerun`], [`Decision::Keep`] or, of one step, [`Decision::Set`]; another input
     /// with `Keep` or [`Decision::Accept`]; a step that the plan no longer has with [`Decision::Drop`] or
-    /// [`Decision::Adopt`]; a call in doubt with [`Decision::Retry`], [`Decision::Failed`] or `Set`.
+    /// [`Decision::Adopt`]; a call in doubt with [`Decision::Retry`], [`Decision::Failed`] or `Set`; a budget that is used up
+    /// with [`Decision::Raise`].
     pub fn decide(&self, run: &RunId, need: &Need, decision: Decision) -> Deciding {
         Deciding {
             executor: self.clone(),
@@ -87,7 +88,7 @@ impl Executor {
             let examples = match &need.kind {
                 NeedKind::Review { .. } => return false,
                 NeedKind::Conflict { examples, .. } => examples.as_slice(),
-                NeedKind::Dropped { .. } | NeedKind::InDoubt { .. } => &[],
+                NeedKind::Dropped { .. } | NeedKind::InDoubt { .. } | NeedKind::Budget { .. } => &[],
             };
             names(&need.path) || examples.iter().any(|example| names(example))
         };
@@ -108,13 +109,16 @@ impl Deciding {
         let services = &shared.services;
         let run = services.ledger.find(&self.run)?.ok_or_else(|| DecideError::NoSuchRun(self.run.clone()))?;
         let (about, input) = self.answers()?;
-        let event = Event::DecisionMade(DecisionMade {
-            about,
-            decision: self.decision.clone(),
-            input,
-            by: self.by.clone(),
-            why: self.why.clone(),
-        });
+        let (by, why) = (self.by.clone(), self.why.clone());
+        let event = match &self.decision {
+            // It holds at once, for whatever is at that path: no walk has to carry it out.
+            Decision::Raise { to } => {
+                Event::Raised(Raised { path: self.need.path.clone(), to: *to, by, why })
+            }
+            decision => {
+                Event::DecisionMade(DecisionMade { about, decision: decision.clone(), input, by, why })
+            }
+        };
         let record = Record::new(crate::walk::ROOT, 0, Digest::ZERO, Digest::ZERO, &event);
         let now = services.clock.now();
         let (lapsed, result) = services.ledger.transact_at(run, now, |summary| {
@@ -140,6 +144,7 @@ impl Deciding {
             Decision::Retry => "retry",
             Decision::Failed { .. } => "failed",
             Decision::Set { .. } => "set",
+            Decision::Raise { .. } => "raise",
             _ => "this",
         };
         DecideError::NotOffered {
@@ -187,6 +192,13 @@ impl Deciding {
             (NeedKind::InDoubt { key, schema: Some(schema), .. }, Decision::Set { value }) => {
                 self.valid(schema, value)?;
                 Ok((*key, None))
+            }
+            (NeedKind::Budget { unit, limit, about, .. }, Decision::Raise { to }) => match to.limit(*unit) {
+                Some(to) if to > *limit => Ok((*about, None)),
+                _ => Err(self.refuse(&format!("it is {} now: give more of {unit}", unit.show(*limit)))),
+            },
+            (NeedKind::Budget { .. }, _) => {
+                Err(self.refuse("a budget that is used up is raised, or the run stays where it is"))
             }
             (NeedKind::Conflict { .. }, _) => {
                 Err(self.refuse("a conflict is settled with rerun, keep or an output of your own (set)"))

@@ -1,5 +1,6 @@
 //! The executor as programs see it: options, starting runs and waiting for them, and what people do to them.
 
+mod budget;
 mod cancel;
 mod decide;
 mod direct;
@@ -13,6 +14,7 @@ mod refused;
 mod run;
 mod start;
 
+pub use budget::Raising;
 pub use cancel::Cancelling;
 pub use decide::Deciding;
 pub use direct::{Attempt, AttemptEnd, Directing};

@@ -6,17 +6,18 @@ use super::{
     run::Run,
 };
 use crate::{
-    drive::same_plan,
+    drive::{bounded, same_plan},
     error::DriveError,
     ledger::{Append, LedgerError},
     services::Services,
 };
 use hermes_core::{
+    budget::Budget,
     data::Data,
     digest::Digest,
     fold::{CellStatus, RunStatus},
     ids::{RunId, RunNo, StepNo},
-    journal::{CauseKind, Caused, Event, Forked, Named, Record, RunStarted},
+    journal::{Budgeted, CauseKind, Caused, Event, Forked, Named, Record, RunStarted},
     path::StepPath,
     people::Actor,
     value::Val,
@@ -42,6 +43,7 @@ pub struct Start<O> {
     id: Option<String>,
     fork: Option<RunId>,
     afresh: Vec<String>,
+    budget: Option<Budget>,
     output: PhantomData<fn() -> O>,
 }
 
@@ -57,6 +59,14 @@ impl<O> Start<O> {
     /// as costing nothing. Only where the run is new: one that the ledger has goes on as it was begun.
     pub fn fork_of(mut self, parent: &RunId) -> Self {
         self.fork = Some(parent.clone());
+        self
+    }
+
+    /// What the run may spend in all. It is recorded, so that a resume knows it; given again for the same run, it takes the
+    /// place of what was recorded, and of what it was raised to. Where it bounds money or tokens, each agent has to say what one
+    /// call of it costs at most (`.budget(..)`), or the start is refused.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = Some(budget);
         self
     }
 
@@ -78,14 +88,23 @@ impl<O: Data> IntoFuture for Start<O> {
             let services = &shared.services;
             let input = self.input.map_err(DriveError::Input)?;
             services.can_run(&self.graph)?;
+            if let Some(budget) = &self.budget {
+                if budget.leaves_nothing() {
+                    return Err(DriveError::EmptyBudget);
+                }
+                bounded(&self.graph, budget)?;
+            }
             let id = match self.id {
                 Some(id) => RunId::new(id)?,
                 None => services.new_id(self.graph.name())?,
             };
             let fork = forked(services, &self.graph, self.fork, self.afresh)?;
             let run = match services.ledger.find(&id)? {
-                Some(run) => run,
-                None => match create(services, &id, &self.graph, &input, fork) {
+                Some(run) => {
+                    budget_again(shared, &id, run, self.budget)?;
+                    run
+                }
+                None => match create(services, &id, &self.graph, &input, (self.budget, fork)) {
                     // Somebody has begun it at the same moment: the same id is the same run.
                     Err(DriveError::Writing(error)) if matches!(*error, LedgerError::RunExists { .. }) => {
                         let found = services.ledger.find(&id)?;
@@ -128,7 +147,7 @@ fn create(
     id: &RunId,
     graph: &Graph,
     input: &Val,
-    forked: Option<Forked>,
+    (budget, forked): (Option<Budget>, Option<Forked>),
 ) -> Result<RunNo, DriveError> {
     let text = input.text().map_err(|error| DriveError::Input(error.to_string()))?;
     let raw = serde_json::value::RawValue::from_string(text.to_string());
@@ -151,7 +170,25 @@ fn create(
         let named = Event::Named(Named { first: StepNo(1), steps });
         records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &named));
     }
+    records.extend(budget.map(budgeted));
     Ok(services.ledger.create(id, services.append(records))?)
+}
+
+fn budgeted(budget: Budget) -> Record {
+    Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &Event::Budgeted(Budgeted { budget }))
+}
+
+/// Gives a run that there is another budget.
+fn budget_again(shared: &Shared, id: &RunId, run: RunNo, budget: Option<Budget>) -> Result<(), DriveError> {
+    let Some(budget) = budget else { return Ok(()) };
+    let services = &shared.services;
+    let state = services.ledger.state(run)?;
+    if state.budget == Some(budget) || state.ended.is_some() {
+        return Ok(());
+    }
+    services.ledger.commit(run, services.append(vec![budgeted(budget)]))?;
+    shared.tell_decision(id);
+    Ok(())
 }
 
 impl Executor {
@@ -165,8 +202,8 @@ impl Executor {
 
     /// The same without the plan's types.
     pub(crate) fn start_graph<O: Data>(&self, graph: Arc<Graph>, input: Result<Val, String>) -> Start<O> {
-        let (fork, afresh) = (None, Vec::new());
-        Start { executor: self.clone(), graph, input, id: None, fork, afresh, output: PhantomData }
+        let (fork, afresh, budget) = (None, Vec::new(), None);
+        Start { executor: self.clone(), graph, input, id: None, fork, afresh, budget, output: PhantomData }
     }
 
     /// Goes on with a run, with the input it was started with.

@@ -57,9 +57,10 @@ fn need(need: &Need) -> Option<Drawing> {
         NeedKind::Review { .. } => return None,
         NeedKind::Conflict { count, examples, .. } => (*count, examples.as_slice()),
         NeedKind::Dropped { count, .. } => (*count, &[][..]),
-        NeedKind::InDoubt { .. } => (1, &[][..]),
+        NeedKind::InDoubt { .. } | NeedKind::Budget { .. } => (1, &[][..]),
     };
-    let line = format!("{}: {}", need.path, need.title);
+    let path = if need.path.is_empty() { "the run" } else { &need.path };
+    let line = format!("{path}: {}", need.title);
     if count <= 1 {
         return Some(Drawing::leaf(line));
     }

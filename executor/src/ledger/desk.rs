@@ -216,6 +216,7 @@ fn apply(
         | Kind::DecisionMade
         | Kind::Caused
         | Kind::CancelAsked
+        | Kind::Raised
         | Kind::Ended => {
             let keys = |summary: &Summary| summary.needs().keys().copied().collect::<BTreeSet<_>>();
             let before = keys(summary);

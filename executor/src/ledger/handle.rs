@@ -13,9 +13,9 @@ use super::{
 };
 use hermes_core::{
     digest::Digest,
-    fold::{Head, RunState, Summary},
+    fold::{Head, RunState, Spending, Summary},
     ids::{RunId, RunNo, Seq},
-    journal::Record,
+    journal::{Kind, Record},
     people::Need,
     value::Fetch,
 };
@@ -223,6 +223,24 @@ impl Ledger {
             desk.offer(epoch, run, &state.summary);
         }
         Ok(state)
+    }
+
+    /// What a run has spent: the fold of its journal, with the bodies of what calls cost.
+    ///
+    /// # Errors
+    /// When there is no such run, or its journal is damaged.
+    pub fn spending(&self, run: RunNo) -> Result<Spending, LedgerError> {
+        let store = self.store();
+        let mut spending = Spending::default();
+        let long = |kind| matches!(kind, Kind::Started | Kind::Succeeded | Kind::Refused);
+        store.records(run, &mut |seq, record| {
+            let record = match record.header.kind {
+                kind if long(kind) && record.body.is_empty() => store.body(run, seq)?,
+                _ => record,
+            };
+            spending.apply(&record).map_err(|error| stored(store, run, &error.into()))
+        })?;
+        Ok(spending)
     }
 
     /// One record, with its body.

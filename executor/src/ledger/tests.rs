@@ -80,6 +80,7 @@ fn started(ordinal: u32) -> Record {
         attempt: 1,
         runner: None,
         title: None,
+        bound: None,
     };
     record(at(ordinal, 1), &Event::Started(started))
 }

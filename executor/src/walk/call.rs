@@ -70,7 +70,8 @@ pub(crate) enum CallEnd {
         failure: Failure,
         may_have_acted: bool,
     },
-    /// Its last answer was refused, and there is no other turn.
+    /// It has failed, and what it cost is known: its last answer was refused, and there is no other turn; or its runner says
+    /// so of an error.
     Refused {
         failure: Failure,
         receipt: Receipt,
@@ -99,6 +100,9 @@ impl Walk {
             if self.stopped(at.frame) {
                 self.call_dropped(at);
                 self.drop_stopped(at);
+                continue;
+            }
+            if !self.reserve(at) {
                 continue;
             }
             if self.dispatch(at) {
@@ -177,6 +181,7 @@ impl Walk {
         *self.slot_mut(at) = Slot::Running;
         let (request, title) = match made {
             Ok(((request, _), _)) if let Some(earlier) = earlier => {
+                self.unreserve(at);
                 self.calls.insert(at, CallState { under_way: false, ..state });
                 self.take_over_call(TakenOver { at, generation, print, request }, earlier, caused);
                 return false;
@@ -186,6 +191,7 @@ impl Walk {
                 (request, title)
             }
             Err(failure) => {
+                self.unreserve(at);
                 self.calls.insert(at, state);
                 self.finished(at, CallEnd::Failed { failure, may_have_acted: began });
                 return false;
@@ -197,7 +203,9 @@ impl Walk {
                 _ => (None, false),
             };
             self.counts.calls += u64::from(is_agent);
-            let event = Event::Started(Started { request, effect, key, cookie, attempt, runner, title });
+            let bound = self.reserved_bound(at);
+            let event =
+                Event::Started(Started { request, effect, key, cookie, attempt, runner, title, bound });
             self.emit(address, generation, print, Digest::ZERO, &event, Then::Call(at));
         } else {
             state.request = Some(request);
@@ -224,6 +232,7 @@ impl Walk {
     /// Takes in how a call ended, and asks for the record. Its place is free at once; only what depends on it waits
     /// for the record to be durable.
     pub(crate) fn finished(&mut self, at: At, end: CallEnd) {
+        self.settle_budgets(at, &end);
         let address = self.address(at);
         let path = match &end {
             CallEnd::Failed { failure, .. }
@@ -255,7 +264,7 @@ impl Walk {
             CallEnd::Late { failure, value, receipt } => {
                 let attempt = call.attempt;
                 let failure = failure.at(|| path);
-                let failed = Failed { failure, may_have_acted: true, request, receipt: None };
+                let failed = Failed { failure, may_have_acted: true, request, receipt: receipt.clone() };
                 self.failed(at, generation, print, failed, caused, None);
                 return self.late(address, generation, print, (attempt, value, receipt));
             }
@@ -306,6 +315,7 @@ impl Walk {
     pub(crate) fn refused(&mut self, at: At, refused: Refused) {
         let Some(call) = self.calls.get(&at) else { return };
         let (generation, print) = (call.generation, call.fingerprint);
+        self.turn_spent(at, &refused.receipt);
         let event = Event::Refused(refused);
         self.emit(self.address(at), generation, print, Digest::ZERO, &event, Then::Refused(at));
     }

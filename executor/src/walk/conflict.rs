@@ -172,6 +172,7 @@ impl Walk {
             schema: self.output_schema(doubt.at.step).map(|schema| blobs.add(schema)),
             title: doubt.title.clone(),
         }));
+        groups.extend(self.budget_groups());
         (groups, blobs.0)
     }
 
@@ -189,7 +190,7 @@ impl Walk {
 
     /// Whether somebody has to decide something before the run can end.
     pub(crate) fn undecided(&self) -> bool {
-        self.differs() || !self.doubts.is_empty()
+        self.differs() || !self.doubts.is_empty() || self.short_of_budget()
     }
 
     pub(super) fn pattern(&self, step: StepNo) -> StepPath {

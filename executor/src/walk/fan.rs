@@ -155,7 +155,7 @@ impl Walk {
             Kind::Parallel { fan, .. } | Kind::Each { fan, .. } | Kind::Pipeline { fan, .. } => fan.clone(),
             _ => {
                 let (limit, shared, mode) = (None, None, FanMode::FailFast);
-                graph::Fan { limit, shared, streaming: false, mode, keyed: false }
+                graph::Fan { limit, shared, bounds: None, streaming: false, mode, keyed: false }
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The walk of a run: pure decisions. What is ready, what a body unrolls to, what the journal says to it, and what is to
 //! be written. It starts nothing, awaits nothing and knows no clock (the time is handed in); `drive` acts on what it asks for.
 
+mod accounts;
 mod adopt;
 mod branch;
+mod budget;
 mod call;
 mod cancel;
 mod catch;

@@ -219,6 +219,7 @@ impl Walk {
         let body = frame.body;
         let parent = frame.parent;
         self.failed = true;
+        self.look_at_held_calls();
         if self.tables_of(body).asks(body) {
             self.rest_questions();
         }
@@ -246,6 +247,7 @@ impl Walk {
 
     /// Asks for the running calls of `group` to be cancelled, but for those of `spared` and those that are unsafe.
     fn cancel_siblings(&mut self, group: At, spared: Option<FrameId>) {
+        self.look_at_held_calls();
         let mut cancels = Vec::new();
         for (at, call) in &self.calls {
             if call.cancellable() && self.inside(at.frame, group, spared) {

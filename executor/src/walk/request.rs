@@ -149,6 +149,7 @@ impl Walk {
 
     /// Looks at a call all of whose inputs have values.
     pub(super) fn look_at_call(&mut self, at: At) {
+        self.note_budgets(at);
         let address = self.address(at);
         let Some(cell) = self.state.cell(address).cloned() else {
             if self.stopped(at.frame) {

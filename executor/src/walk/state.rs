@@ -4,6 +4,7 @@
 //! ask for records and calls. All of it is driven by `turn`, which works the queue off.
 
 use super::{
+    accounts::Accounts,
     adopt::Earlier,
     branch::Taken,
     call::CallState,
@@ -20,7 +21,7 @@ use crate::program::{Program, RESULT};
 use hermes_core::{
     digest::Digest,
     failure::FailureClass,
-    fold::RunState,
+    fold::{RunState, Spending},
     ids::{Address, Place, RunId, ScopeNo, Seq, StepNo},
     journal::Record,
     path::{Mark, Segment, StepPath},
@@ -47,6 +48,8 @@ pub(crate) trait Lookup: Send + Sync {
     fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String>;
     /// Loads stored values when they are needed.
     fn fetch(&self) -> Arc<dyn Fetch>;
+    /// What the run has spent, as far as it is durable.
+    fn spending(&self) -> Result<Spending, String>;
     /// The template files that a part uses which was built on the way.
     fn templates(
         &self,
@@ -162,6 +165,7 @@ pub(crate) struct Walk {
     /// What a check met, where somebody wants to know.
     pub(super) met: Option<BTreeMap<Address, Met>>,
     pub(super) pools: Pools,
+    pub(super) accounts: Accounts,
     /// Items that kept their place when they went on to their next stage.
     pub(super) handed_over: Vec<FrameId>,
     /// How many fan-outs have begun.
@@ -221,6 +225,7 @@ impl Walk {
             cancels: Vec::new(),
             met: None,
             pools: Pools::default(),
+            accounts: Accounts::default(),
             handed_over: Vec::new(),
             ranks: 0,
             next_scope,
@@ -321,6 +326,9 @@ impl Walk {
     }
 
     pub(crate) fn take_emits(&mut self) -> Vec<Emit> {
+        if !self.emits.is_empty() {
+            self.write_time();
+        }
         std::mem::take(&mut self.emits)
     }
 

@@ -13,6 +13,7 @@ use crate::{
     graph::{Agent, Check, Kind, Location, Prompt, Text},
 };
 use hermes_core::{
+    budget::Budget,
     data::Data,
     effect::{Effect, Isolation},
     value::Val,
@@ -57,6 +58,7 @@ pub(super) struct Options {
     pub(super) isolation: Isolation,
     pub(super) runner: Option<String>,
     pub(super) repair: u32,
+    pub(super) budget: Option<Budget>,
 }
 
 /// An agent under construction: `I` are the types of its inputs, `P` says whether it has its prompt.
@@ -194,6 +196,15 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         self
     }
 
+    /// What one call of it may cost at most, all its turns together: in money, in tokens, or both. It is reserved in every
+    /// budget around before the call begins, and the runner is told. What is not known of a call's cost counts as this. Once
+    /// a call has cost more, no other of the step begins, and the run parks until a person raises the bound.
+    #[track_caller]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.options.budget = Some(self.leaf.begun.call_budget(budget, Location::caller()));
+        self
+    }
+
     /// What the answer has to stand beyond its schema: an error says what is wrong, and is what `.repair(..)` tells the
     /// runner. It comes after the prompt, and says of which type the answer is:
     ///
@@ -259,7 +270,8 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         P: HasPrompt,
     {
         let Self { leaf, options, prompt, .. } = self;
-        let Options { title, tools, skills, files, model, variant, isolation, runner, repair } = options;
+        let Options { title, tools, skills, files, model, variant, isolation, runner, repair, budget } =
+            options;
         let default = if isolation == Isolation::None { Effect::Unsafe } else { Effect::Idempotent };
         let (prompt, checks) = prompt.into_parts();
         let agent = Agent {
@@ -280,6 +292,7 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
             retry: leaf.retry.unwrap_or_default(),
             effect: leaf.effect.unwrap_or(default),
             version: leaf.version,
+            budget,
             check: checker::<T>(leaf.begun.at()),
         };
         let schema = leaf.schema::<T>();

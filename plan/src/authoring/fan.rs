@@ -1,9 +1,9 @@
 //! What the three fan-outs have in common: a limit, and endings that fix how failures are handled and the type.
 
-use super::step::Step;
+use super::{bounded::FanBudget, step::Step};
 use crate::{
-    build::{Begun, Group, PlanError, PlanErrorKind, Use, decode},
-    graph::{Fan, FanMode, KeyFn, Keys, Location, NodeInput},
+    build::{Begun, Group, PlanError, PlanErrorKind, Use, decode, empty},
+    graph::{Bounds, Fan, FanMode, KeyFn, Keys, Location, NodeInput},
 };
 use hermes_core::{
     data::{Data, Keyed},
@@ -16,12 +16,13 @@ pub(super) struct FanOut {
     pub(super) group: Group,
     limit: Option<NonZeroU32>,
     shared: Option<Arc<str>>,
+    bounds: Option<Bounds>,
     pub(super) streaming: bool,
 }
 
 impl FanOut {
     pub(super) fn new(group: Group) -> Self {
-        Self { group, limit: None, shared: None, streaming: false }
+        Self { group, limit: None, shared: None, bounds: None, streaming: false }
     }
 
     /// The fan-out's bounds. `known`: how many items there are, where that is known.
@@ -34,7 +35,17 @@ impl FanOut {
             let mend = "ask for at most as many as there are";
             begun.mistake(PlanError::new(PlanErrorKind::ImpossibleQuorum, at, message, mend));
         }
-        Fan { limit: self.limit, shared: self.shared.clone(), streaming: self.streaming, mode, keyed }
+        let (shared, bounds) = (self.shared.clone(), self.bounds.clone());
+        Fan { limit: self.limit, shared, bounds, streaming: self.streaming, mode, keyed }
+    }
+
+    pub(super) fn budget(&mut self, budget: &FanBudget, at: Location) {
+        let bounds = budget.bounds(at);
+        let begun = self.group.begun();
+        if let Some(error) = empty(&format!("`{}`", begun.name()), &bounds.budget, at) {
+            begun.mistake(error);
+        }
+        self.bounds = Some(bounds);
     }
 
     pub(super) fn limit(&mut self, limit: Limit, at: Location) {
@@ -200,6 +211,14 @@ macro_rules! fan_ends {
             #[track_caller]
             pub fn limit(mut self, limit: impl Into<super::fan::Limit>) -> Self {
                 self.fan.limit(limit.into(), crate::graph::Location::caller());
+                self
+            }
+
+            /// What may be spent in all its items together: a budget, or one that several parts of the plan share. A call that
+            /// has no room in it waits; when nothing else can move, the run parks until a person raises it.
+            #[track_caller]
+            pub fn budget(mut self, budget: impl Into<super::bounded::FanBudget>) -> Self {
+                self.fan.budget(&budget.into(), crate::graph::Location::caller());
                 self
             }
 

@@ -3,6 +3,7 @@
 use super::{agent::AgentBuilder, inputs::Inputs};
 use crate::graph::{Location, Text};
 use hermes_core::{
+    budget::Budget,
     effect::{Effect, Isolation},
     retry::Retry,
 };
@@ -64,6 +65,9 @@ pub struct AgentOptions {
     /// How many more turns an attempt may take when an answer is refused.
     #[builder(setter(strip_option))]
     repair: Option<u32>,
+    /// What one call may cost at most.
+    #[builder(setter(strip_option))]
+    budget: Option<Budget>,
 }
 
 impl<I: Inputs, P> AgentBuilder<I, P> {
@@ -95,6 +99,7 @@ impl<I: Inputs, P> AgentBuilder<I, P> {
         own.runner = named("the runner", &options.runner).or(own.runner.take());
         own.isolation = options.isolation.unwrap_or(own.isolation);
         own.repair = options.repair.unwrap_or(own.repair);
+        own.budget = options.budget.map(|budget| begun.call_budget(budget, at)).or(own.budget);
         let timeout = options.timeout.map(|timeout| begun.timeout(timeout, at));
         self.leaf.timeout = timeout.or(self.leaf.timeout);
         let stall = options.stall.map(|stall| begun.stall(stall, at));

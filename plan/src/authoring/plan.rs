@@ -60,6 +60,10 @@ impl<I, O> Plan<I, O> {
         &self.graph
     }
 
+    pub(super) fn graph_mut(&mut self) -> &mut Arc<Graph> {
+        &mut self.graph
+    }
+
     /// Says where something stood in an earlier form of the plan, for what has no builder to say it: a `scope`, a `then`, a
     /// `call`, an item of a `parallel`, an arm. What runs have recorded below `old` counts as what is below `new` today, and
     /// nobody is asked. With the plan's own name as `new`, `old` is a name that the plan had.

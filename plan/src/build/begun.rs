@@ -2,12 +2,13 @@
 
 use super::{
     ambient,
+    budgets::{empty, misplaced},
     draft::{Draft, Filled, Handle, Use},
     errors::{PlanError, PlanErrorKind},
     names::Claim,
 };
 use crate::graph::{BodyId, Graph, Kind, Location, NodeId, NodeInput, OnChange, PlanId, Replay, Role};
-use hermes_core::{data::Data, effect::Effect, path::check_name, schema::Schema};
+use hermes_core::{budget::Budget, data::Data, effect::Effect, path::check_name, schema::Schema};
 use std::{
     any::TypeId,
     path::{Component, Path},
@@ -157,6 +158,16 @@ impl Begun {
             self.mistake(PlanError::new(PlanErrorKind::ZeroTimeout, at, message, mend));
         }
         stall
+    }
+
+    /// What one call may cost must be something, and a cost.
+    pub(crate) fn call_budget(&self, budget: Budget, at: Location) -> Budget {
+        let mistake = empty(&format!("the agent `{}`", self.name), &budget, at)
+            .or_else(|| misplaced(&self.name, &budget, at));
+        if let Some(error) = mistake {
+            self.mistake(error);
+        }
+        budget
     }
 
     /// A command must start something.

@@ -42,8 +42,9 @@ pub(crate) struct Filled {
 
 /// What there is to know of a node, in the draft or around it.
 pub(super) struct Seen<'a> {
-    body: BodyId,
-    name: &'a str,
+    pub(super) body: BodyId,
+    pub(super) scopes: &'a [String],
+    pub(super) name: &'a str,
     pattern: &'a StepPath,
     pub(super) at: Location,
     inputs: &'a [NodeInput],
@@ -176,7 +177,8 @@ impl Draft {
     ) -> BodyId {
         let id = BodyId(self.first().1.0 + index(self.bodies.len()));
         // The result is known when the body's closure has returned.
-        let body = Body { id, owner, role, params: Vec::new(), nodes: Vec::new(), result: NodeId(0), at };
+        let (nodes, bounds) = (Vec::new(), Vec::new());
+        let body = Body { id, owner, role, params: Vec::new(), nodes, result: NodeId(0), bounds, at };
         self.bodies.push(body);
         self.open.push(Frame { body: id, prefix, scopes: Vec::new(), spaces: vec![space] });
         id
@@ -256,7 +258,16 @@ impl Draft {
         self.slots.get(node.0.checked_sub(self.first().0.0)? as usize)
     }
 
-    fn body_mut(&mut self, body: BodyId) -> Option<&mut Body> {
+    pub(super) fn body(&self, body: BodyId) -> Option<&Body> {
+        self.bodies.get(body.0.checked_sub(self.first().1.0)? as usize)
+    }
+
+    /// The innermost body, and the scopes in it where the author is.
+    pub(super) fn innermost(&self) -> Option<(BodyId, Vec<String>)> {
+        self.open.last().map(|frame| (frame.body, frame.scopes.clone()))
+    }
+
+    pub(super) fn body_mut(&mut self, body: BodyId) -> Option<&mut Body> {
         let index = body.0.checked_sub(self.first().1.0)?;
         self.bodies.get_mut(index as usize)
     }
@@ -264,13 +275,13 @@ impl Draft {
     /// A node of the draft, or of what is around it.
     pub(super) fn seen(&self, node: NodeId) -> Option<Seen<'_>> {
         if let Some(slot) = self.slot(node) {
-            let Slot { body, name, pattern, at, filled, .. } = slot;
+            let Slot { body, scopes, name, pattern, at, filled } = slot;
             let inputs = filled.as_ref().map_or(&[][..], |filled| &filled.inputs);
             let kind = filled.as_ref().map(|filled| &filled.kind);
-            return Some(Seen { body: *body, name, pattern, at: *at, inputs, kind });
+            return Some(Seen { body: *body, scopes, name, pattern, at: *at, inputs, kind });
         }
-        let Node { body, name, pattern, at, inputs, kind, .. } = self.around.as_ref()?.node(node)?;
-        Some(Seen { body: *body, name, pattern, at: *at, inputs, kind: Some(kind) })
+        let Node { body, scopes, name, pattern, at, inputs, kind, .. } = self.around.as_ref()?.node(node)?;
+        Some(Seen { body: *body, scopes, name, pattern, at: *at, inputs, kind: Some(kind) })
     }
 
     /// Its own nodes.
@@ -545,6 +556,7 @@ impl Draft {
         let templates = self.template_mistakes();
         self.errors.extend(templates);
         self.check_limits();
+        self.check_budgets();
         if !self.errors.is_empty() {
             return Err(PlanErrors::new(self.name, self.errors));
         }

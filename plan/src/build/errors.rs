@@ -79,6 +79,14 @@ pub enum PlanErrorKind {
     MemoNotPure,
     /// A renaming to a path that the plan does not have.
     UnknownPath,
+    /// A budget of nothing.
+    EmptyBudget,
+    /// An agent whose budget is not about what one call costs.
+    MisplacedBudget,
+    /// An agent in a budget, without a bound on what a call of it costs.
+    UnboundedAgent,
+    /// One shared budget with two bounds, or one inside itself.
+    ConflictingBudget,
 }
 
 impl PlanErrorKind {
@@ -121,6 +129,10 @@ impl PlanErrorKind {
             Self::OnChangeUnsafe => "on_change_unsafe",
             Self::MemoNotPure => "memo_not_pure",
             Self::UnknownPath => "unknown_path",
+            Self::EmptyBudget => "empty_budget",
+            Self::MisplacedBudget => "misplaced_budget",
+            Self::UnboundedAgent => "unbounded_agent",
+            Self::ConflictingBudget => "conflicting_budget",
         }
     }
 }

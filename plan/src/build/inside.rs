@@ -6,7 +6,7 @@ use super::{
     draft::{Handle, Use},
     names::Space,
 };
-use crate::graph::{BodyId, Location, NodeId, Placeholder, PlanId, Role};
+use crate::graph::{BodyId, Bounds, Location, NodeId, Placeholder, PlanId, Role};
 use hermes_core::{data::Data, path::Mark};
 
 /// An open body.
@@ -79,6 +79,11 @@ pub(crate) struct Scoped {
 }
 
 impl Scoped {
+    /// Bounds what is made in it.
+    pub(crate) fn bound(&self, bounds: Bounds) {
+        ambient::in_plan(self.plan, |draft| draft.bound(bounds));
+    }
+
     /// Enters a scope of the innermost plan.
     #[track_caller]
     pub(crate) fn enter(name: &str) -> Self {

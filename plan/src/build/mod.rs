@@ -4,6 +4,7 @@
 
 mod ambient;
 mod begun;
+mod budgets;
 mod draft;
 mod erase;
 mod errors;
@@ -14,6 +15,7 @@ mod templates;
 
 pub(crate) use ambient::{current, open};
 pub(crate) use begun::{Begun, Group, Join, schema_here};
+pub(crate) use budgets::{bound_plan, empty};
 pub(crate) use draft::{Draft, Handle, Use};
 pub(crate) use erase::{checker, decode, encode, missing};
 pub use errors::{PlanError, PlanErrorKind, PlanErrors};

@@ -1,6 +1,6 @@
 //! Bodies: the sub-graphs inside fan-outs, stages, loops and arms. Each run-time copy of a body is a frame.
 
-use super::{Location, NodeId};
+use super::{Bounded, Location, NodeId};
 
 /// A body's index in its graph. The plan itself is body 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +55,8 @@ pub struct Body {
     pub nodes: Vec<NodeId>,
     /// The node whose output is the body's.
     pub result: NodeId,
+    /// The budgets of it and of scopes in it.
+    pub bounds: Vec<Bounded>,
     /// Where the author wrote it.
     pub at: Location,
 }

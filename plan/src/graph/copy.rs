@@ -115,6 +115,7 @@ impl<'a> Copying<'a> {
             params: nodes(&body.params),
             nodes: nodes(&body.nodes),
             result: self.node(body.result),
+            bounds: body.bounds.clone(),
             at: body.at,
         }
     }

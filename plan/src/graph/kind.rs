@@ -1,11 +1,12 @@
 //! What a node can be, and the options of each kind.
 
 use super::{
-    AssignFn, AsyncFn, BodyId, CheckFn, Command, ComputeFn, Globs, GrowFn, KeepFn, KeyFn, Location, MomentFn,
-    NeedsFn, NodeId, PickFn, PromptFn,
+    AssignFn, AsyncFn, BodyId, Bounds, CheckFn, Command, ComputeFn, Globs, GrowFn, KeepFn, KeyFn, Location,
+    MomentFn, NeedsFn, NodeId, PickFn, PromptFn,
 };
 use crate::templates::ReadyTemplate;
 use hermes_core::{
+    budget::Budget,
     effect::{Effect, Isolation},
     retry::Retry,
     schema::Schema,
@@ -256,6 +257,8 @@ pub struct Agent {
     pub effect: Effect,
     /// The author's version.
     pub version: Option<u32>,
+    /// What one call may cost at most.
+    pub budget: Option<Budget>,
 }
 
 /// The choices of a question.
@@ -386,6 +389,8 @@ pub struct Fan {
     pub limit: Option<NonZeroU32>,
     /// The name of the limit, where several fan-outs share one.
     pub shared: Option<Arc<str>>,
+    /// What may be spent in it, in all items together.
+    pub bounds: Option<Bounds>,
     /// Whether an item goes on to its next stage before the others have ended theirs.
     pub streaming: bool,
     /// How it fails.

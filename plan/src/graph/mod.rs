@@ -2,6 +2,7 @@
 
 mod around;
 mod body;
+mod bounds;
 mod closures;
 mod command;
 mod copy;
@@ -15,6 +16,7 @@ mod whole;
 
 pub use around::{Around, Grown};
 pub use body::{Body, BodyId, Role};
+pub use bounds::{Bounded, Bounds};
 pub use closures::{
     ArgvFn, AssignFn, AsyncFn, BoxFuture, CheckFn, ComputeFn, GrowFn, KeepFn, KeyFn, MomentFn, NeedsFn,
     PickFn, PromptFn,

@@ -1,6 +1,6 @@
 //! The graph itself: a petgraph graph of nodes with data and order edges, and the bodies that contain them.
 
-use super::{Body, BodyId, Compute, Copies, Kind, Node, NodeId, PlanId, Rename, ReviewEnd};
+use super::{Body, BodyId, Bounded, Bounds, Compute, Copies, Kind, Node, NodeId, PlanId, Rename, ReviewEnd};
 use hermes_core::{path::StepPath, schema::Schema};
 use petgraph::{
     Direction,
@@ -93,6 +93,13 @@ impl Graph {
     /// The names that the plan itself had before.
     pub fn old_names(&self) -> &[String] {
         &self.old_names
+    }
+
+    /// Bounds what may be spent in the plan as a whole.
+    pub(crate) fn bound(&mut self, bounds: Bounds) {
+        if let Some(body) = self.bodies.first_mut() {
+            body.bounds.push(Bounded { scopes: Vec::new(), bounds });
+        }
     }
 
     pub(crate) fn rename(&mut self, rename: Rename) {

@@ -1,7 +1,7 @@
 //! The words of a node: what it is and its bounds, with or without its sources.
 
 use crate::graph::{Body, Fan, FanMode, Keys, Kind, Node, ReviewEnd, Role, Until};
-use hermes_core::path;
+use hermes_core::{budget::Budget, path};
 use std::{num::NonZeroU32, time::Duration};
 
 /// What a node is, e.g. `agent(input)` or `parallel each of outline by key, limit 4, fail fast`. Drawings with arrows
@@ -13,7 +13,7 @@ pub(super) fn head(kind: &Kind, sources: Option<&str>) -> String {
         Kind::Placeholder(placeholder) => placeholder.word().to_owned(),
         Kind::Constant(_) => "value".to_owned(),
         Kind::Derived(derived) => derived.verb.to_owned(),
-        Kind::Agent(_) => call("agent"),
+        Kind::Agent(agent) => call("agent") + &budget(agent.budget.as_ref()),
         Kind::Ask(ask) => {
             let open = ask.expires.as_ref();
             call("ask")
@@ -95,10 +95,15 @@ fn by(keys: &Keys) -> &'static str {
     }
 }
 
+fn budget(budget: Option<&Budget>) -> String {
+    budget.map_or_else(String::new, |budget| format!(", budget {budget}"))
+}
+
 fn fan(fan: &Fan) -> String {
     let streaming = if fan.streaming { ", streaming" } else { "" };
     let shared = fan.shared.as_ref().map_or_else(String::new, |name| format!(" shared as {name}"));
     let limit = fan.limit.map_or_else(String::new, |limit| format!(", limit {limit}{shared}"));
+    let budget = budget(fan.bounds.as_ref().map(|bounds| &bounds.budget));
     let mode = match fan.mode {
         FanMode::FailFast => "fail fast".to_owned(),
         FanMode::Collect => "collect".to_owned(),
@@ -106,7 +111,7 @@ fn fan(fan: &Fan) -> String {
         FanMode::AtLeast(count) => format!("first {count}"),
         FanMode::First => "first".to_owned(),
     };
-    format!("{streaming}{limit}, {mode}{}", if fan.keyed { ", keyed" } else { "" })
+    format!("{streaming}{limit}{budget}, {mode}{}", if fan.keyed { ", keyed" } else { "" })
 }
 
 fn levels(max: NonZeroU32) -> String {

@@ -42,7 +42,7 @@ fn times(n: u32) -> NonZeroU32 {
 }
 
 pub(super) fn fan(limit: u32, mode: FanMode) -> Fan {
-    Fan { limit: NonZeroU32::new(limit), shared: None, streaming: false, mode, keyed: false }
+    Fan { limit: NonZeroU32::new(limit), shared: None, bounds: None, streaming: false, mode, keyed: false }
 }
 
 /// A graph under construction.
@@ -79,6 +79,7 @@ impl Sketch {
             params: vec![],
             nodes: vec![],
             result: NodeId(0),
+            bounds: vec![],
             at,
         });
         self.open.push(id);
@@ -164,6 +165,7 @@ impl Sketch {
             stall: None,
             retry: Retry::default(),
             effect: Effect::Idempotent,
+            budget: None,
             version: None,
         };
         self.node(name, inputs, Kind::Agent(Box::new(agent)), label)
