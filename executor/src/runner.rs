@@ -285,6 +285,12 @@ impl RunnerError {
         Self::new(RunnerErrorKind::RateLimited, message)
     }
 
+    /// The same, with what the call cost all the same.
+    pub fn costing(mut self, cost: Usd) -> Self {
+        self.cost = Some(cost);
+        self
+    }
+
     /// The same, where it says after how long calls are taken again. All calls of the runner wait for that.
     pub fn retry_after(mut self, after: Duration) -> Self {
         self.retry_after = Some(after);

@@ -102,7 +102,8 @@ struct Receipted {
 /// Whether an attempt that failed so has begun at all, as far as its cost goes: what was not begun costs nothing.
 pub fn begun(class: FailureClass, may_have_acted: bool) -> bool {
     // That a lost attempt failed is a person's word; it has begun.
-    may_have_acted || class == FailureClass::Interrupted
+    // Nor does what a rate limit turned away: it was not worked on.
+    class != FailureClass::RateLimited && (may_have_acted || class == FailureClass::Interrupted)
 }
 
 impl Spending {

@@ -178,6 +178,10 @@ impl Walk {
             .iter()
             .find(|id| self.accounts.get(**id).is_some_and(|account| account.lacks(&demand).is_some()));
         if let Some(full) = full.copied() {
+            // What is taken over from another run costs nothing.
+            if self.takes_over(at) {
+                return true;
+            }
             self.accounts.hold(full, at);
             return false;
         }
@@ -233,7 +237,7 @@ impl Walk {
             CallEnd::Taken(..) | CallEnd::Late { .. } => (None, true),
         };
         let spent = |reserved: &Reservation| {
-            if begun { Spent::settled(&reserved.bound, reserved.turns, receipt) } else { Spent::default() }
+            if begun { Spent::settled(&reserved.bound, reserved.turns, receipt) } else { reserved.turns }
         };
         let accounts = self.accounts.settle(at, spent);
         self.room_in(&accounts);

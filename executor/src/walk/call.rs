@@ -184,6 +184,7 @@ impl Walk {
         *self.slot_mut(at) = Slot::Running;
         let (request, title) = match made {
             Ok(((request, _), _)) if let Some(earlier) = earlier => {
+                self.unreserve(at);
                 self.calls.insert(at, CallState { under_way: false, ..state });
                 self.take_over_call(TakenOver { at, generation, print, request }, earlier, caused);
                 return false;
@@ -265,7 +266,7 @@ impl Walk {
             CallEnd::Late { failure, value, receipt } => {
                 let attempt = call.attempt;
                 let failure = failure.at(|| path);
-                let failed = Failed { failure, may_have_acted: true, request, receipt: None };
+                let failed = Failed { failure, may_have_acted: true, request, receipt: receipt.clone() };
                 self.failed(at, generation, print, failed, caused, None);
                 return self.late(address, generation, print, (attempt, value, receipt));
             }

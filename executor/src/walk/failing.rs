@@ -5,6 +5,7 @@ use super::{
     call::CallState,
     emit::Then,
     frame::{At, Fault, Slot},
+    met::Met,
     request::raw,
     state::Walk,
 };
@@ -195,6 +196,7 @@ impl Walk {
 
     fn wait_for_attempt(&mut self, at: At, until: Timestamp) {
         *self.slot_mut(at) = Slot::Delayed;
+        self.meet(self.address(at), Met::Open);
         if let Some(again) = self.failing.again.get_mut(&at) {
             again.until = Some(until);
             self.failing.due.insert((until, at));
