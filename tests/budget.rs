@@ -280,7 +280,7 @@ async fn what_is_not_known_counts_as_the_bound_and_never_as_nothing() {
 #[tokio::test]
 async fn failed_attempts_count_and_one_that_never_began_does_not() {
     let kinds =
-        [(RunnerErrorKind::Failed, 1), (RunnerErrorKind::RateLimited, 1), (RunnerErrorKind::NotBegun, 0)];
+        [(RunnerErrorKind::Failed, 1), (RunnerErrorKind::RateLimited, 0), (RunnerErrorKind::NotBegun, 0)];
     let plan = || {
         Plan::new("one", |_: Step<()>| {
             agent("only").retry(Retry::never()).prompt("Go.").budget(Budget::usd(0.5)).text()
@@ -315,11 +315,12 @@ async fn automatic_retries_reserve_anew_and_count_and_a_rate_limit_may_say_what_
         Plan::new("tried", move |_: Step<()>| only()).unwrap()
     };
     let fails = RunnerError::new(RunnerErrorKind::Failed, "no");
-    for (error, spent) in [
-        (fails.clone(), 1_000_000_000),
-        (fails.costing(usd(0.1)), 400_000_000),
-        (RunnerError::rate_limited("no").costing(usd(0.1)), 400_000_000),
-        (RunnerError::rate_limited("no").costing(Usd::default()), 0),
+    for (error, spent, calls) in [
+        (fails.clone(), 1_000_000_000, 5),
+        (fails.costing(usd(0.1)), 400_000_000, 5),
+        (RunnerError::rate_limited("no").costing(usd(0.1)), 400_000_000, 5),
+        // What a limit turned away was not worked on.
+        (RunnerError::rate_limited("no"), 0, 1),
     ] {
         let (store, clock) = (Store::new(), paused_clock());
         let failing = Scripted::new().text("only", "fine").fail("only", 4, error);
@@ -336,7 +337,7 @@ async fn automatic_retries_reserve_anew_and_count_and_a_rate_limit_may_say_what_
             // Four attempts, and one that has answered without saying what it cost.
             assert!(matches!(outcome, Outcome::Completed(_)), "{outcome:?}");
             let total = executor.spent(&run_id()).unwrap();
-            assert_eq!((total.usd.as_nanos(), total.calls), (spent + 500_000_000, 5));
+            assert_eq!((total.usd.as_nanos(), total.calls), (spent + 500_000_000, calls));
         }
     }
 }

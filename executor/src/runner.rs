@@ -267,12 +267,6 @@ impl RunnerError {
         Self { kind, message: message.to_string(), raw: None, cost: None, usage: None, retry_after: None }
     }
 
-    /// The same, with what the call cost all the same.
-    pub fn costing(mut self, cost: Usd) -> Self {
-        self.cost = Some(cost);
-        self
-    }
-
     /// A rate limit that takes calls again after so long.
     ///
     /// ```

@@ -101,8 +101,7 @@ struct Receipted {
 
 /// Whether an attempt that failed so has begun at all, as far as its cost goes: what was not begun costs nothing.
 pub fn begun(class: FailureClass, may_have_acted: bool) -> bool {
-    // That a lost attempt failed is a person's word; it has begun.
-    // Nor does what a rate limit turned away: it was not worked on.
+    // What a rate limit turned away was not worked on. That a lost attempt failed is a person's word; it has begun.
     class != FailureClass::RateLimited && (may_have_acted || class == FailureClass::Interrupted)
 }
 
@@ -168,13 +167,13 @@ impl Spending {
         Ok(())
     }
 
-    /// An attempt has failed. One that has not begun costs nothing, unless its receipt says so.
+    /// An attempt has failed. One that has not begun costs nothing, unless its receipt or its earlier turns say so.
     fn failed(&mut self, at: Address, begun: bool, receipt: Option<&Receipt>) {
         let settled = |open: &Open| {
             if begun || receipt.is_some() {
                 Spent::settled(&open.bound, open.turns, receipt)
             } else {
-                Spent::default()
+                open.turns
             }
         };
         self.steps.entry(at).or_default().settle(settled);

@@ -70,14 +70,6 @@ impl<O> Start<O> {
         self
     }
 
-    /// What the run may spend in all. It is recorded, so that a resume knows it; given again for the same run, it takes the
-    /// place of what was recorded, and of what it was raised to. Where it bounds money or tokens, each agent has to say what one
-    /// call of it costs at most (`.budget(..)`), or the start is refused.
-    pub fn budget(mut self, budget: Budget) -> Self {
-        self.budget = Some(budget);
-        self
-    }
-
     /// Takes nothing over at this path, or at any that this pattern names, nor inside a group that it names. May be said several
     /// times.
     pub fn afresh(mut self, steps: impl Into<String>) -> Self {

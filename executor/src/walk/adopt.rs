@@ -11,7 +11,6 @@ use super::{
 use hermes_core::{
     digest::Digest,
     effect::Effect,
-    fingerprint::fingerprint,
     fold::Cell,
     ids::{RunId, Seq},
     journal::{Adopted, Event},
@@ -59,15 +58,6 @@ impl Walk {
             None
         });
         found.filter(|found| unfit(node, &found.value).is_ok())
-    }
-
-    /// Whether a call would take over the outcome of another run, were it to begin now.
-    pub(super) fn takes_over(&self, at: At) -> bool {
-        let (values, _) = self.inputs(at);
-        let request = self.call_request(at, &values);
-        request.is_ok_and(|(request, _)| {
-            self.earlier(at, &fingerprint(&request), self.state.cell(self.address(at))).is_some()
-        })
     }
 
     /// The outcome that the run had at this path from which this one was forked.

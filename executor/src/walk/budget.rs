@@ -178,10 +178,6 @@ impl Walk {
             .iter()
             .find(|id| self.accounts.get(**id).is_some_and(|account| account.lacks(&demand).is_some()));
         if let Some(full) = full.copied() {
-            // What is taken over from another run costs nothing.
-            if self.takes_over(at) {
-                return true;
-            }
             self.accounts.hold(full, at);
             return false;
         }
@@ -233,8 +229,9 @@ impl Walk {
             | CallEnd::Limited { failure, may_have_acted, .. } => {
                 (None, begun(failure.class, *may_have_acted))
             }
-            // What it said too late does not count any more, and so neither does what it said of its cost.
-            CallEnd::Taken(..) | CallEnd::Late { .. } => (None, true),
+            // What it said too late does not count any more; what it cost does.
+            CallEnd::Late { receipt, .. } => (receipt.as_ref(), true),
+            CallEnd::Taken(..) => (None, true),
         };
         let spent = |reserved: &Reservation| {
             if begun { Spent::settled(&reserved.bound, reserved.turns, receipt) } else { reserved.turns }

@@ -184,7 +184,6 @@ impl Walk {
         *self.slot_mut(at) = Slot::Running;
         let (request, title) = match made {
             Ok(((request, _), _)) if let Some(earlier) = earlier => {
-                self.unreserve(at);
                 self.calls.insert(at, CallState { under_way: false, ..state });
                 self.take_over_call(TakenOver { at, generation, print, request }, earlier, caused);
                 return false;
