@@ -252,7 +252,8 @@ pub struct RunnerError {
     pub message: String,
     /// What came out before it failed.
     pub raw: Option<String>,
-    /// What it cost all the same, where that is known. Without it, it counts as its whole bound, unless it never began.
+    /// What it cost all the same, where that is known. Without it, it counts as its whole bound, unless it never began, or a
+    /// rate limit turned it away.
     pub cost: Option<Usd>,
     /// Tokens, where known.
     pub usage: Option<Usage>,

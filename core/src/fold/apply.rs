@@ -143,6 +143,13 @@ impl RunState {
                 self.known(seq, header)?;
                 self.dropped.insert(header.at.step);
             }
+            Event::Ended(_) => {
+                self.ended = Some(seq);
+                self.cancelled = None;
+            }
+            Event::Delayed(delayed) => self.delayed(seq, header, &delayed)?,
+            Event::Late(_) => self.known(seq, header)?,
+            Event::CancelAsked(asked) => self.cancel_asked(seq, header, asked)?,
             Event::Budgeted(budgeted) => {
                 self.budget = Some(budgeted.budget);
                 // It says anew what the run may spend.
@@ -152,13 +159,6 @@ impl RunState {
                 let known = self.raised.entry(raised.path).or_default();
                 *known = known.and(raised.to.raised(*known));
             }
-            Event::Ended(_) => {
-                self.ended = Some(seq);
-                self.cancelled = None;
-            }
-            Event::Delayed(delayed) => self.delayed(seq, header, &delayed)?,
-            Event::Late(_) => self.known(seq, header)?,
-            Event::CancelAsked(asked) => self.cancel_asked(seq, header, asked)?,
             // Whom a question is for stands with the needs.
             Event::Started(_)
             | Event::Succeeded(_)

@@ -138,9 +138,9 @@ impl Summary {
             | Kind::Ended
             | Kind::Expired
             | Kind::InputAccepted
-            | Kind::Raised
             | Kind::CancelAsked
             | Kind::Memoised
+            | Kind::Raised
             | Kind::Reassigned => self.people(seq, record)?,
             _ => {}
         }

@@ -1,6 +1,9 @@
 //! The body of each kind of record. Wire names are explicit and fixed; no `flatten`, no `untagged`.
 
-use super::{Budgeted, CancelAsked, Delayed, Driven, Frozen, Late, Raised};
+use super::{
+    Adopted, Budgeted, CancelAsked, Delayed, Directed, Driven, Given, InputAccepted, Late, Memoised, Raised,
+    Renamed,
+};
 use crate::{
     budget::{Asking, Budget, Unit},
     digest::Digest,
@@ -75,12 +78,6 @@ pub enum Event {
     InputAccepted(InputAccepted),
     /// See [`Adopted`].
     Adopted(Adopted),
-    /// See [`Budgeted`].
-    Budgeted(Budgeted),
-    /// See [`Raised`].
-    Raised(Raised),
-    /// See [`Driven`].
-    Driven(Driven),
     /// See [`Delayed`].
     Delayed(Delayed),
     /// See [`Late`].
@@ -89,6 +86,12 @@ pub enum Event {
     CancelAsked(CancelAsked),
     /// See [`Memoised`].
     Memoised(Memoised),
+    /// See [`Budgeted`].
+    Budgeted(Budgeted),
+    /// See [`Raised`].
+    Raised(Raised),
+    /// See [`Driven`].
+    Driven(Driven),
 }
 
 /// A run began. Its input's digest is the header's output digest.
@@ -135,6 +138,53 @@ pub struct Named {
 pub struct Opened {
     /// The scope's number: the next one free.
     pub scope: ScopeNo,
+}
+
+/// The keys of a fan-out, or how many there are where the author gave none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum FrozenKeys {
+    /// Keys by position: `0`, `1`, …
+    Positions {
+        /// How many items this chunk adds.
+        count: u32,
+    },
+    /// Keys that `key_by` made, or that another fan-out handed on.
+    Named {
+        /// The keys this chunk adds.
+        keys: Vec<String>,
+    },
+}
+
+impl FrozenKeys {
+    /// How many items this chunk adds.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Positions { count } => *count as usize,
+            Self::Named { keys } => keys.len(),
+        }
+    }
+
+    /// Whether it adds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A chunk of a frozen fan-out. The header's fingerprint is the digest of the list it was made from, its output digest
+/// that of the keys.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Frozen {
+    /// The scope's number: the next one free, or that of the fan-out when it is frozen anew.
+    pub scope: ScopeNo,
+    /// The position of the first item of this chunk.
+    pub offset: u32,
+    /// The keys.
+    pub keys: FrozenKeys,
+    /// The digests of the items.
+    pub items: Vec<Digest>,
+    /// Whether this is the last chunk.
+    pub last: bool,
 }
 
 /// A branch's arm, a loop's flow or what a `then` has built. The header's fingerprint is the digest of the value it was made from.
@@ -459,82 +509,6 @@ pub struct DecisionMade {
     /// Why, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-}
-
-/// A person asked for something to be done to recorded steps: the next walk does it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Directed {
-    /// The steps: a path, or a pattern of paths. What stands inside a group that it names is meant too.
-    pub steps: String,
-    /// What is to be done.
-    pub decision: Decision,
-    /// Who asked for it.
-    pub by: Actor,
-    /// Why, in their words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-/// The step at the header's address has this outcome, because a person gave it. The header's fingerprint is that of the
-/// request it answers, its output digest that of the value.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Given {
-    /// The value, as stored JSON.
-    pub output: Box<RawValue>,
-    /// The record it was taken from, where it is an earlier outcome of the step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Seq>,
-    /// Who gave it.
-    pub by: Actor,
-    /// Why, in their words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-/// The header's plan step stands under another path in today's plan.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Renamed {
-    /// Its pattern from now on.
-    pub pattern: String,
-}
-
-/// The run goes on with this input: a cause of its own. The header's output digest is the input's.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct InputAccepted {
-    /// The input, as stored JSON.
-    pub input: Box<RawValue>,
-    /// Who accepted it.
-    pub by: Actor,
-    /// Why, in their words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-/// The step at the header's address has the outcome that a step of another run had under the same fingerprint: nothing was
-/// called for it here.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Adopted {
-    /// The value, as stored JSON.
-    pub output: Box<RawValue>,
-    /// What it depends on.
-    pub request: Request,
-    /// The run that it is from.
-    pub run: RunId,
-    /// The path it has there.
-    pub path: String,
-    /// The record of the outcome there.
-    pub outcome: Seq,
-    /// What is known of how it came to be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
-}
-
-/// The success that the record before this one holds, at the same address, may be taken over wherever a step asks for the same
-/// with the same fingerprint.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Memoised {
-    /// The path of the step that had it.
-    pub path: String,
 }
 
 /// The stored outcome at the header's address counts as the answer to the request with the header's fingerprint.

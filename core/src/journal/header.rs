@@ -107,18 +107,18 @@ kinds! {
     Adopted = 34,
     /// The outcome that was just recorded may be taken over by other runs.
     Memoised = 35,
-    /// The run was given a budget.
-    Budgeted = 50,
-    /// A person raised a budget.
-    Raised = 51,
-    /// So much time passed while something was being called.
-    Driven = 52,
     /// An attempt failed, and another is due.
     Delayed = 40,
     /// A call that had been given up ended after all.
     Late = 41,
     /// Somebody cancelled steps, or the run: it takes effect from here on.
     CancelAsked = 42,
+    /// The run was given a budget.
+    Budgeted = 50,
+    /// A person raised a budget.
+    Raised = 51,
+    /// So much time passed while something was being called.
+    Driven = 52,
 }
 
 /// The header of a record.

@@ -3,20 +3,19 @@
 mod budgeted;
 mod event;
 mod failing;
-mod frozen;
 mod header;
 mod record;
+mod replay;
 mod structure;
 
 pub use budgeted::{Budgeted, Driven, Raised};
 pub use event::{
-    Accepted, Adopted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Directed,
-    Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Forked, Given, Group, InputAccepted,
-    Interrupted, Memoised, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted, Started,
-    Succeeded, Superseded, Timed,
+    Accepted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Dropped, EndKind,
+    Ended, Event, Expired, Expiry, Failed, Forked, Frozen, FrozenKeys, Group, Interrupted, Named, Opened,
+    Parked, Reassigned, Refused, RunStarted, Started, Succeeded, Superseded, Timed,
 };
 pub use failing::{CancelAsked, Delayed, Late};
-pub use frozen::{Frozen, FrozenKeys};
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};
+pub use replay::{Adopted, Directed, Given, InputAccepted, Memoised, Renamed};
 pub use structure::{PlannedStep, Structure};

@@ -80,12 +80,12 @@ impl Event {
             Self::Memoised(_) => Kind::Memoised,
             Self::InputAccepted(_) => Kind::InputAccepted,
             Self::Adopted(_) => Kind::Adopted,
-            Self::Budgeted(_) => Kind::Budgeted,
-            Self::Raised(_) => Kind::Raised,
-            Self::Driven(_) => Kind::Driven,
             Self::Delayed(_) => Kind::Delayed,
             Self::Late(_) => Kind::Late,
             Self::CancelAsked(_) => Kind::CancelAsked,
+            Self::Budgeted(_) => Kind::Budgeted,
+            Self::Raised(_) => Kind::Raised,
+            Self::Driven(_) => Kind::Driven,
         }
     }
 
@@ -120,12 +120,12 @@ impl Event {
             Self::Memoised(body) => json(body),
             Self::InputAccepted(body) => json(body),
             Self::Adopted(body) => json(body),
-            Self::Budgeted(body) => json(body),
-            Self::Raised(body) => json(body),
-            Self::Driven(body) => json(body),
             Self::Delayed(body) => json(body),
             Self::Late(body) => json(body),
             Self::CancelAsked(body) => json(body),
+            Self::Budgeted(body) => json(body),
+            Self::Raised(body) => json(body),
+            Self::Driven(body) => json(body),
         }
     }
 }
@@ -190,12 +190,12 @@ impl Record {
             Kind::Memoised => Event::Memoised(self.read()?),
             Kind::InputAccepted => Event::InputAccepted(self.read()?),
             Kind::Adopted => Event::Adopted(self.read()?),
-            Kind::Budgeted => Event::Budgeted(self.read()?),
-            Kind::Raised => Event::Raised(self.read()?),
-            Kind::Driven => Event::Driven(self.read()?),
             Kind::Delayed => Event::Delayed(self.read()?),
             Kind::Late => Event::Late(self.read()?),
             Kind::CancelAsked => Event::CancelAsked(self.read()?),
+            Kind::Budgeted => Event::Budgeted(self.read()?),
+            Kind::Raised => Event::Raised(self.read()?),
+            Kind::Driven => Event::Driven(self.read()?),
         })
     }
 

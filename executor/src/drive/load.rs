@@ -37,16 +37,16 @@ impl Lookup for JournalLookup {
         self.services.ledger.record(self.run, seq).map_err(|error| error.to_string())
     }
 
-    fn spending(&self) -> Result<Spending, String> {
-        self.services.ledger.spending(self.run).map_err(|error| error.to_string())
-    }
-
     fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String> {
         self.parent.outcome(&self.services.ledger, parent, path, print)
     }
 
     fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String> {
         earlier::memo(&self.services.ledger, print)
+    }
+
+    fn spending(&self) -> Result<Spending, String> {
+        self.services.ledger.spending(self.run).map_err(|error| error.to_string())
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

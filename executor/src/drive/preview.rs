@@ -82,16 +82,16 @@ impl Lookup for Ahead {
         self.written.get(&seq.0).map_or_else(|| self.base.record(seq), |record| Ok(record.clone()))
     }
 
-    fn spending(&self) -> Result<Spending, String> {
-        self.base.spending()
-    }
-
     fn parent(&self, parent: &RunId, path: &StepPath, print: &Digest) -> Result<Option<Earlier>, String> {
         self.base.parent(parent, path, print)
     }
 
     fn memo(&self, print: &Digest) -> Result<Option<Earlier>, String> {
         self.base.memo(print)
+    }
+
+    fn spending(&self) -> Result<Spending, String> {
+        self.base.spending()
     }
 
     fn fetch(&self) -> Arc<dyn Fetch> {

@@ -41,9 +41,9 @@ pub struct Start<O> {
     graph: Arc<Graph>,
     input: Result<Val, String>,
     id: Option<String>,
-    budget: Option<Budget>,
     fork: Option<RunId>,
     afresh: Vec<String>,
+    budget: Option<Budget>,
     output: PhantomData<fn() -> O>,
 }
 
@@ -54,19 +54,19 @@ impl<O> Start<O> {
         self
     }
 
-    /// What the run may spend in all. It is recorded, so that a resume knows it; given again for the same run, it takes the
-    /// place of what was recorded, and of what it was raised to. Where it bounds money or tokens, each agent has to say what one
-    /// call of it costs at most (`.budget(..)`), or the start is refused.
-    pub fn budget(mut self, budget: Budget) -> Self {
-        self.budget = Some(budget);
-        self
-    }
-
     /// Forks it: a new run that takes over, instead of making it again, what the run `parent` has got at the same path for the
     /// same request, answers of people too. Its input may differ. Where each outcome is from stands in its record; it counts
     /// as costing nothing. Only where the run is new: one that the ledger has goes on as it was begun.
     pub fn fork_of(mut self, parent: &RunId) -> Self {
         self.fork = Some(parent.clone());
+        self
+    }
+
+    /// What the run may spend in all. It is recorded, so that a resume knows it; given again for the same run, it takes the
+    /// place of what was recorded, and of what it was raised to. Where it bounds money or tokens, each agent has to say what one
+    /// call of it costs at most (`.budget(..)`), or the start is refused.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = Some(budget);
         self
     }
 
@@ -104,7 +104,7 @@ impl<O: Data> IntoFuture for Start<O> {
                     budget_again(shared, &id, run, self.budget)?;
                     run
                 }
-                None => match create(services, &id, &self.graph, &input, (fork, self.budget)) {
+                None => match create(services, &id, &self.graph, &input, (self.budget, fork)) {
                     // Somebody has begun it at the same moment: the same id is the same run.
                     Err(DriveError::Writing(error)) if matches!(*error, LedgerError::RunExists { .. }) => {
                         let found = services.ledger.find(&id)?;
@@ -147,7 +147,7 @@ fn create(
     id: &RunId,
     graph: &Graph,
     input: &Val,
-    (forked, budget): (Option<Forked>, Option<Budget>),
+    (budget, forked): (Option<Budget>, Option<Forked>),
 ) -> Result<RunNo, DriveError> {
     let text = input.text().map_err(|error| DriveError::Input(error.to_string()))?;
     let raw = serde_json::value::RawValue::from_string(text.to_string());
@@ -202,17 +202,8 @@ impl Executor {
 
     /// The same without the plan's types.
     pub(crate) fn start_graph<O: Data>(&self, graph: Arc<Graph>, input: Result<Val, String>) -> Start<O> {
-        let (fork, afresh) = (None, Vec::new());
-        Start {
-            executor: self.clone(),
-            graph,
-            input,
-            id: None,
-            budget: None,
-            fork,
-            afresh,
-            output: PhantomData,
-        }
+        let (fork, afresh, budget) = (None, Vec::new(), None);
+        Start { executor: self.clone(), graph, input, id: None, fork, afresh, budget, output: PhantomData }
     }
 
     /// Goes on with a run, with the input it was started with.

@@ -215,8 +215,8 @@ fn apply(
         | Kind::Parked
         | Kind::DecisionMade
         | Kind::Caused
-        | Kind::Raised
         | Kind::CancelAsked
+        | Kind::Raised
         | Kind::Ended => {
             let keys = |summary: &Summary| summary.needs().keys().copied().collect::<BTreeSet<_>>();
             let before = keys(summary);

@@ -149,16 +149,6 @@ impl Begun {
         timeout
     }
 
-    /// What one call may cost must be something, and a cost.
-    pub(crate) fn call_budget(&self, budget: Budget, at: Location) -> Budget {
-        let mistake = empty(&format!("the agent `{}`", self.name), &budget, at)
-            .or_else(|| misplaced(&self.name, &budget, at));
-        if let Some(error) = mistake {
-            self.mistake(error);
-        }
-        budget
-    }
-
     /// A silence that is allowed must be some time.
     pub(crate) fn stall(&self, stall: Duration, at: Location) -> Duration {
         if stall.is_zero() {
@@ -168,6 +158,16 @@ impl Begun {
             self.mistake(PlanError::new(PlanErrorKind::ZeroTimeout, at, message, mend));
         }
         stall
+    }
+
+    /// What one call may cost must be something, and a cost.
+    pub(crate) fn call_budget(&self, budget: Budget, at: Location) -> Budget {
+        let mistake = empty(&format!("the agent `{}`", self.name), &budget, at)
+            .or_else(|| misplaced(&self.name, &budget, at));
+        if let Some(error) = mistake {
+            self.mistake(error);
+        }
+        budget
     }
 
     /// A command must start something.
