@@ -278,6 +278,29 @@ async fn an_answer_that_comes_too_late_is_kept_changes_nothing_and_can_be_taken(
     assert_eq!(value, [Some("late <each[a]/call>".to_owned()), None]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_after_the_timeout_is_late_too_also_where_another_attempt_follows() {
+    let (store, clock) = (Store::new(), paused_clock());
+    let plan = || {
+        Plan::new("slow", |_: Step<()>| {
+            let (limit, retry) = (Duration::from_secs(5), Retry::attempts(2));
+            agent("slow").timeout(limit).retry(retry).prompt("Think.").text()
+        })
+        .unwrap()
+    };
+    let executor = store.executor_by(&clock, too_late());
+    let failure = start(&executor, &plan(), ()).await.failed();
+    assert_eq!(failure.class, FailureClass::TimedOut);
+    let attempts = executor.attempts(&run_id(), "slow").unwrap();
+    assert!(attempts.len() == 2 && attempts.iter().all(|attempt| attempt.late.is_some()), "{attempts:?}");
+    let second = attempts[1].late.unwrap();
+    assert!(attempts[0].late.unwrap() < second);
+    drop(executor);
+    let executor = store.executor_by(&clock, refuses());
+    executor.restore(&run_id(), "slow", second).await.unwrap();
+    assert_eq!(resume(&executor, &plan()).await.completed().0, "late <slow>");
+}
+
 /// A blocking step that waits to be let go, and one after it that is not.
 fn blocking(timeout: Option<Duration>) -> (Plan<(), (Option<u32>, u32)>, mpsc::Sender<()>) {
     let (release, released) = mpsc::channel();
