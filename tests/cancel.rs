@@ -201,16 +201,13 @@ async fn a_wait_for_the_next_attempt_is_cancelled_at_once() {
         let over = |runner: FnRunner| {
             Executor::builder().ledger(ledger.clone()).runner(runner).clock(clock.clone()).build()
         };
-        match steps {
-            Some(steps) => {
-                assert_eq!(over(refuses()).cancel_step(&run_id(), steps).by(ada()).await.unwrap(), 1);
-                assert_eq!(resume(&over(refuses()), &waiting()).await.completed().0, None);
-            }
-            None => {
-                over(refuses()).cancel(&run_id(), ada()).await.unwrap();
-                let outcome = resume(&over(refuses()), &waiting()).await.unwrap();
-                assert!(matches!(outcome, Outcome::Cancelled(_)));
-            }
+        if let Some(steps) = steps {
+            assert_eq!(over(refuses()).cancel_step(&run_id(), steps).by(ada()).await.unwrap(), 1);
+            assert_eq!(resume(&over(refuses()), &waiting()).await.completed().0, None);
+        } else {
+            over(refuses()).cancel(&run_id(), ada()).await.unwrap();
+            let outcome = resume(&over(refuses()), &waiting()).await.unwrap();
+            assert!(matches!(outcome, Outcome::Cancelled(_)));
         }
     }
 }
