@@ -201,16 +201,13 @@ async fn a_wait_for_the_next_attempt_is_cancelled_at_once() {
         let over = |runner: FnRunner| {
             Executor::builder().ledger(ledger.clone()).runner(runner).clock(clock.clone()).build()
         };
-        match steps {
-            Some(steps) => {
-                assert_eq!(over(refuses()).cancel_step(&run_id(), steps).by(ada()).await.unwrap(), 1);
-                assert_eq!(resume(&over(refuses()), &waiting()).await.completed().0, None);
-            }
-            None => {
-                over(refuses()).cancel(&run_id(), ada()).await.unwrap();
-                let outcome = resume(&over(refuses()), &waiting()).await.unwrap();
-                assert!(matches!(outcome, Outcome::Cancelled(_)));
-            }
+        if let Some(steps) = steps {
+            assert_eq!(over(refuses()).cancel_step(&run_id(), steps).by(ada()).await.unwrap(), 1);
+            assert_eq!(resume(&over(refuses()), &waiting()).await.completed().0, None);
+        } else {
+            over(refuses()).cancel(&run_id(), ada()).await.unwrap();
+            let outcome = resume(&over(refuses()), &waiting()).await.unwrap();
+            assert!(matches!(outcome, Outcome::Cancelled(_)));
         }
     }
 }
@@ -278,12 +275,42 @@ async fn an_answer_that_comes_too_late_is_kept_changes_nothing_and_can_be_taken(
     assert_eq!(value, [Some("late <each[a]/call>".to_owned()), None]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_after_the_timeout_is_late_too_also_where_another_attempt_follows() {
+    let (store, clock) = (Store::new(), paused_clock());
+    let plan = || {
+        Plan::new("slow", |_: Step<()>| {
+            let (limit, retry) = (Duration::from_secs(5), Retry::attempts(2));
+            agent("slow").timeout(limit).retry(retry).prompt("Think.").text()
+        })
+        .unwrap()
+    };
+    let executor = store.executor_by(&clock, too_late());
+    let failure = start(&executor, &plan(), ()).await.failed();
+    assert_eq!(failure.class, FailureClass::TimedOut);
+    let attempts = executor.attempts(&run_id(), "slow").unwrap();
+    assert!(attempts.len() == 2 && attempts.iter().all(|attempt| attempt.late.is_some()), "{attempts:?}");
+    let second = attempts[1].late.unwrap();
+    assert!(attempts[0].late.unwrap() < second);
+    drop(executor);
+    let executor = store.executor_by(&clock, refuses());
+    executor.restore(&run_id(), "slow", second).await.unwrap();
+    assert_eq!(resume(&executor, &plan()).await.completed().0, "late <slow>");
+}
+
 /// A blocking step that waits to be let go, and one after it that is not.
-fn blocking(timeout: Option<Duration>) -> (Plan<(), (Option<u32>, u32)>, mpsc::Sender<()>) {
+struct Blocking {
+    plan: Plan<(), (Option<u32>, u32)>,
+    begun: tokio::sync::mpsc::UnboundedReceiver<()>,
+    release: mpsc::Sender<()>,
+}
+
+fn blocking(timeout: Option<Duration>) -> Blocking {
     let (release, released) = mpsc::channel();
+    let (begins, begun) = tokio::sync::mpsc::unbounded_channel();
     let released = Arc::new(Mutex::new(released));
     let plan = Plan::new("blocks", move |_: Step<()>| {
-        let released = Arc::clone(&released);
+        let (released, begins) = (Arc::clone(&released), begins.clone());
         let calm = catch("calm", || {
             let slow = step("slow");
             let slow = match timeout {
@@ -291,6 +318,7 @@ fn blocking(timeout: Option<Duration>) -> (Plan<(), (Option<u32>, u32)>, mpsc::S
                 None => slow,
             };
             slow.run(move || {
+                begins.send(()).unwrap();
                 released.lock().unwrap().recv().unwrap();
                 7_u32
             })
@@ -301,40 +329,32 @@ fn blocking(timeout: Option<Duration>) -> (Plan<(), (Option<u32>, u32)>, mpsc::S
         join((calm, next))
     })
     .unwrap();
-    (plan, release)
+    Blocking { plan, begun, release }
 }
 
 #[tokio::test]
 async fn a_thread_that_returns_too_late_leaves_its_value_and_has_kept_its_place() {
     for timeout in [Some(Duration::from_millis(20)), None] {
         let store = Store::new();
-        let (plan, release) = blocking(timeout);
+        let Blocking { plan, mut begun, release } = blocking(timeout);
         let executor = Executor::builder().ledger(store.open()).concurrency(1).build();
         let run = executor.start(&plan, ()).id("r").await.unwrap();
+        begun.recv().await.unwrap();
         if timeout.is_none() {
-            // Whether it has begun cannot be seen from outside: then it is cancelled.
-            let mut cancelled = executor.cancel_step(&run_id(), "calm/slow").await;
-            while matches!(cancelled, Err(DecideError::NotUnderWay { .. })) {
-                tokio::task::yield_now().await;
-                cancelled = executor.cancel_step(&run_id(), "calm/slow").await;
-            }
+            assert_eq!(executor.cancel_step(&run_id(), "calm/slow").await.unwrap(), 1);
         }
         written(&executor, Kind::Failed, "calm/slow").await;
         // The thread has the only place.
         assert!(!kinds(executor.ledger()).contains(&"Succeeded".to_owned()));
         release.send(()).unwrap();
         assert_eq!(run.outcome().await.completed().0, (None, 1));
-        if timeout.is_none() && !kinds(executor.ledger()).contains(&"Late".to_owned()) {
-            // It was cancelled before it had begun.
-            continue;
-        }
         written(&executor, Kind::Late, "calm/slow").await;
         let seq = late(&executor, "calm/slow").unwrap();
         executor.restore(&run_id(), "calm/slow", seq).await.unwrap();
         assert_eq!(resume(&executor, &plan).await.completed().0, (Some(7), 1));
         drop(executor);
-        let (plan, _release) = blocking(timeout);
-        assert_eq!(resume(&store.replayer(), &plan).await.completed().0, (Some(7), 1));
+        let again = blocking(timeout).plan;
+        assert_eq!(resume(&store.replayer(), &again).await.completed().0, (Some(7), 1));
     }
 }
 

@@ -141,17 +141,18 @@ async fn a_storm_of_a_hundred_calls_settles_with_few_of_them_turned_away() {
         let ledger = Ledger::in_memory().unwrap();
         let executor = executor(ledger.clone(), &clock, endpoint.runner(), concurrency);
         assert_eq!(start(&executor, &storm(), 100).await.completed().0.len(), 100);
-        let counts = endpoint.counts();
-        let (first, later) = (counts.turned_away.len() - counts.later(), counts.later());
-        let case =
-            format!("{at_once} at once, {a_second} a second, {concurrency}: {first} and {later} wasted");
-        println!("{case} in {} ms", counts.now());
-        assert_eq!((counts.taken, counts.too_early), (100, 0), "{case}");
-        assert!(first <= concurrency && later <= few, "{case}");
-        assert!(counts.most_in_a_rush <= 1, "{} came at once: {case}", counts.most_in_a_rush);
-        let limited = records(&ledger).iter().filter(|record| record.header.kind == Kind::Delayed).count();
-        assert_eq!(limited, first + later, "each is in the journal: {case}");
-        drop(counts);
+        {
+            let counts = endpoint.counts();
+            let (first, later) = (counts.turned_away.len() - counts.later(), counts.later());
+            let case =
+                format!("{at_once} at once, {a_second} a second, {concurrency}: {first} and {later} wasted");
+            assert_eq!((counts.taken, counts.too_early), (100, 0), "{case}");
+            assert!(first <= concurrency && later <= few, "{case}");
+            assert!(counts.most_in_a_rush <= 1, "{} came at once: {case}", counts.most_in_a_rush);
+            let limited =
+                records(&ledger).iter().filter(|record| record.header.kind == Kind::Delayed).count();
+            assert_eq!(limited, first + later, "each is in the journal: {case}");
+        }
 
         let replayer = Executor::builder().ledger(ledger).runner(refuses()).build();
         assert_eq!(start(&replayer, &storm(), 100).await.completed().1.reused, 100);

@@ -131,7 +131,7 @@ impl RunState {
                 self.decided(seq, &input)?;
                 self.open_cause(seq, header)?.rerun = false;
             }
-            Event::Memoised(_) => self.known(seq, header)?,
+            Event::Memoised(_) | Event::Late(_) => self.known(seq, header)?,
             Event::Accepted(_) => {
                 let fingerprint = header.fingerprint;
                 let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
@@ -148,7 +148,6 @@ impl RunState {
                 self.cancelled = None;
             }
             Event::Delayed(delayed) => self.delayed(seq, header, &delayed)?,
-            Event::Late(_) => self.known(seq, header)?,
             Event::CancelAsked(asked) => self.cancel_asked(seq, header, asked)?,
             Event::Budgeted(budgeted) => {
                 self.budget = Some(budgeted.budget);

@@ -21,7 +21,7 @@ use std::sync::{
 };
 use std::time::Duration;
 use tokio::{
-    sync::OwnedSemaphorePermit,
+    sync::{OwnedSemaphorePermit, oneshot},
     task::{JoinError, spawn_blocking},
 };
 use tokio_util::sync::CancellationToken;
@@ -89,7 +89,18 @@ pub(super) async fn within(
     claim: &Claim,
     cancel: &CancellationToken,
 ) -> Result<Val, Failure> {
-    let mut call = spawn_blocking(move || blocking.compute());
+    let (begins, begun) = oneshot::channel();
+    let mut call = spawn_blocking(move || {
+        // Whoever waits for it may have been cancelled.
+        let _ = begins.send(());
+        blocking.compute()
+    });
+    // Its time begins when its thread does.
+    tokio::select! {
+        biased;
+        _ = begun => {}
+        () = cancel.cancelled() => {}
+    }
     let given_up = || Failure::new(FailureClass::Cancelled, "before it began");
     let taken = |joined: Result<Option<Result<Val, Failure>>, JoinError>| match joined {
         Ok(result) => result.unwrap_or_else(|| Err(given_up())),

@@ -123,7 +123,11 @@ impl Telling<'_> {
         let fate = match self.met(at) {
             Some(Met::Settled) => Fate::Reuse,
             Some(Met::Open) => Fate::Open,
-            Some(Met::Held(_)) if self.live && cell.status == CellStatus::Started => Fate::Open,
+            Some(Met::Held(_))
+                if self.live && matches!(cell.status, CellStatus::Started | CellStatus::Delayed) =>
+            {
+                Fate::Open
+            }
             Some(Met::Held(_)) if cell.finished() || cell.attempts > 0 => Fate::RunAgain,
             Some(Met::Held(_)) => Fate::Run,
             None if self.left_out(at, node) => Fate::LeftOut,
