@@ -170,7 +170,6 @@ fn verify_names_what_does_not_hold() {
         blobs: vec![(digest("this"), b"that".to_vec())],
         heads: vec![(run, head)],
         needs: vec![(run, Seq(3), 0, None)],
-        memos: Vec::new(),
     };
     store.commit(&batch).unwrap();
     let wrong = ledger.verify().unwrap().join("\n");
