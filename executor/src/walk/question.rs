@@ -248,7 +248,9 @@ impl Walk {
             blobs.push(bytes);
             address
         };
-        let earlier = self.earlier_answer(question.address);
+        // Why the last answer does not count says what it was.
+        let told = question.shown.iter().any(|(name, _)| name == AGAIN);
+        let earlier = if told { None } else { self.earlier_answer(question.address) };
         let shown = question.shown.iter().chain(&earlier);
         let texts: Result<Vec<_>, _> = shown.map(|(name, value)| Ok((name.clone(), value.text()?))).collect();
         let choices = question.choices.as_ref().map(Val::text).transpose();
