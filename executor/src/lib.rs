@@ -15,6 +15,7 @@ mod program;
 mod redact;
 mod rehearse;
 mod runner;
+mod schemas;
 mod services;
 mod snapshot;
 mod stand_in;

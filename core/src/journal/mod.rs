@@ -8,8 +8,8 @@ mod structure;
 pub use event::{
     Accepted, Adopted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Directed,
     Dropped, EndKind, Ended, Event, Expired, Expiry, Failed, Forked, Frozen, FrozenKeys, Given, Group,
-    InputAccepted, Interrupted, Memoised, Named, Opened, Parked, Reassigned, Refused, Renamed, RunStarted,
-    Started, Succeeded, Superseded, Timed,
+    InputAccepted, Interrupted, KeptSchema, Memoised, Named, Opened, Parked, Reassigned, Refused, Renamed,
+    RunStarted, Started, Succeeded, Superseded, Timed,
 };
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};
 pub use record::{Record, WireError};
