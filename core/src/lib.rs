@@ -3,6 +3,7 @@
 //! Nothing here runs, reads a clock or a file, or draws a random number: everything is a function of its arguments.
 
 pub mod command;
+pub mod compare;
 pub mod data;
 pub mod digest;
 pub mod effect;
