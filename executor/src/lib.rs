@@ -7,6 +7,7 @@ mod compose;
 mod drive;
 mod error;
 mod executor;
+mod explain;
 mod layout;
 pub mod ledger;
 mod preview;
@@ -31,6 +32,7 @@ pub use executor::{
     Answering, Attempt, AttemptEnd, Completed, Deciding, Directing, Executor, ExecutorOptions,
     ExecutorOptionsBuilder, Needs, Outcome, Run, RunLayout, Start, run_layout,
 };
+pub use explain::{Change, Explained, Explanation, FieldChange, PromptSource};
 pub use ledger::{Ledger, LedgerError};
 pub use preview::{Because, Fate, LastCost, Preview, PreviewStep, Tally};
 pub use redact::Secrets;

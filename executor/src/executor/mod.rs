@@ -2,6 +2,7 @@
 
 mod decide;
 mod direct;
+mod explain;
 mod handle;
 mod layout;
 mod live;

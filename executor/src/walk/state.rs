@@ -14,6 +14,7 @@ use super::{
     met::Met,
     pools::Pools,
     programs::Programs,
+    today::Today,
 };
 use crate::program::{Program, RESULT};
 use hermes_core::{
@@ -156,6 +157,8 @@ pub(crate) struct Walk {
     pub(super) cancels: Vec<At>,
     /// What a check met, where somebody wants to know.
     pub(super) met: Option<BTreeMap<Address, Met>>,
+    /// What was made of steps that differ, where somebody wants to know.
+    pub(super) today: BTreeMap<Address, Today>,
     pub(super) pools: Pools,
     /// Items that kept their place when they went on to their next stage.
     pub(super) handed_over: Vec<FrameId>,
@@ -214,6 +217,7 @@ impl Walk {
             emits: Vec::new(),
             cancels: Vec::new(),
             met: None,
+            today: BTreeMap::new(),
             pools: Pools::default(),
             handed_over: Vec::new(),
             ranks: 0,
