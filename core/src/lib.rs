@@ -4,6 +4,7 @@
 
 pub mod budget;
 pub mod command;
+pub mod compare;
 pub mod data;
 pub mod digest;
 pub mod effect;

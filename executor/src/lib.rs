@@ -7,6 +7,7 @@ mod compose;
 mod drive;
 mod error;
 mod executor;
+mod explain;
 mod layout;
 pub mod ledger;
 mod pacing;
@@ -16,6 +17,7 @@ mod program;
 mod redact;
 mod rehearse;
 mod runner;
+mod schemas;
 mod services;
 mod snapshot;
 mod stand_in;
@@ -31,6 +33,7 @@ pub use executor::{
     Answering, Attempt, AttemptEnd, Cancelling, Completed, Deciding, Directing, Executor, ExecutorOptions,
     ExecutorOptionsBuilder, Needs, Outcome, Raising, Run, RunLayout, Start, run_layout,
 };
+pub use explain::{Change, Explained, Explanation, FieldChange, PromptSource};
 pub use ledger::{Ledger, LedgerError};
 pub use preview::{Because, Fate, LastCost, Preview, PreviewStep, Tally};
 pub use redact::Secrets;

@@ -213,6 +213,9 @@ impl RunState {
         if named.first.0 as usize != self.steps.len() {
             return Err(illegal("its numbers do not follow those given before".to_owned()));
         }
+        for kept in named.schemas {
+            self.schemas.entry(kept.id).or_insert(seq);
+        }
         for (number, (pattern, kind)) in (named.first.0..).zip(named.steps) {
             let pattern: StepPath = pattern.parse().map_err(|error| illegal(format!("{error}")))?;
             if self.numbers.insert(pattern.clone(), StepNo(number)).is_some() {

@@ -103,6 +103,8 @@ pub struct RunState {
     pub scopes: Vec<Scope>,
     /// Which scope a group was given.
     pub opened: BTreeMap<Address, ScopeNo>,
+    /// The records that hold the schemas which requests name, by the schemas' ids.
+    pub schemas: BTreeMap<Digest, Seq>,
     /// The causes that are open.
     pub causes: BTreeSet<Seq>,
     /// Decisions that no walk has applied yet.
@@ -133,6 +135,7 @@ impl Default for RunState {
             numbers: BTreeMap::new(),
             scopes: vec![Scope::new(None, Keys::Rounds)],
             opened: BTreeMap::new(),
+            schemas: BTreeMap::new(),
             causes: BTreeSet::new(),
             decisions: Vec::new(),
             directed: Vec::new(),

@@ -131,6 +131,19 @@ pub struct Named {
     pub first: StepNo,
     /// The patterns of their paths, and their kinds (`agent`, `parallel each` …).
     pub steps: Vec<(String, String)>,
+    /// The schemas that requests of recorded steps name from here on, where no earlier record has them: so that it can be
+    /// told later how a schema changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schemas: Vec<KeptSchema>,
+}
+
+/// A schema by the id under which requests name it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeptSchema {
+    /// Its structural id: bare or not, as the kind of step has it.
+    pub id: Digest,
+    /// The schema.
+    pub schema: Box<RawValue>,
 }
 
 /// A loop or review at the header's address was given a scope, so that its rounds have places.

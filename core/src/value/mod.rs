@@ -11,5 +11,6 @@ mod val;
 pub use digest::{digest_json, digest_list, digest_object};
 pub use encode::{EncodeError, encode};
 pub use place::MAX_DEPTH;
+pub(crate) use place::write_field;
 pub use unique::sort_unique_lists;
 pub use val::{Fetch, Unreadable, Val, ValueError};

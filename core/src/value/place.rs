@@ -47,7 +47,7 @@ impl Place<'_> {
 }
 
 /// Names that are not plain words are quoted, so that a dot in a key cannot be taken for a step.
-fn write_field(f: &mut impl fmt::Write, name: &str) -> fmt::Result {
+pub(crate) fn write_field(f: &mut impl fmt::Write, name: &str) -> fmt::Result {
     if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
         write!(f, ".{name}")
     } else {

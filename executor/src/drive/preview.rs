@@ -33,6 +33,8 @@ pub(crate) struct Foreseen {
     pub(crate) journal: Arc<dyn Lookup>,
     /// Whether the run has ended, and would stay so.
     pub(crate) ended: bool,
+    /// How many records there are then.
+    pub(crate) records: u64,
 }
 
 /// Looks at a run as a resume would, and writes nothing.
@@ -67,7 +69,7 @@ pub(crate) fn foresee(
             Found::Differs(walk) | Found::Goes(walk) => (walk, false),
             Found::Ended(walk, _) => (walk, true),
         };
-        return Ok(Foreseen { walk: *walk, journal, ended });
+        return Ok(Foreseen { walk: *walk, journal, ended, records: next });
     }
 }
 

@@ -4,6 +4,7 @@ mod budget;
 mod cancel;
 mod decide;
 mod direct;
+mod explain;
 mod handle;
 mod layout;
 mod live;

@@ -9,6 +9,7 @@ use crate::{
     drive::{bounded, same_plan},
     error::DriveError,
     ledger::{Append, LedgerError},
+    schemas::unseen,
     services::Services,
 };
 use hermes_core::{
@@ -24,6 +25,7 @@ use hermes_core::{
 };
 use hermes_plan::{Plan, graph::Graph};
 use std::{
+    collections::BTreeSet,
     future::{Future, IntoFuture},
     marker::PhantomData,
     pin::Pin,
@@ -167,7 +169,8 @@ fn create(
         .collect();
     let mut records = vec![Record::new(ROOT, 0, Digest::ZERO, input.digest(), &start)];
     if !steps.is_empty() {
-        let named = Event::Named(Named { first: StepNo(1), steps });
+        let schemas = unseen(graph, &mut BTreeSet::new());
+        let named = Event::Named(Named { first: StepNo(1), steps, schemas });
         records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &named));
     }
     records.extend(budget.map(budgeted));

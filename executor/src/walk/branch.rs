@@ -8,6 +8,7 @@ use super::{
     guard::guarded,
     replay::decision_digest,
     state::{Decision as Decided, Walk},
+    today::Today,
     unroll::Decision,
 };
 use hermes_core::{
@@ -62,6 +63,7 @@ impl Walk {
                 let path = self.path(at);
                 let recorded = cell.map_or(digest, |cell| cell.output);
                 let not_kept = take_as(recorded, arms, *otherwise, &on).err();
+                self.keep_today(address, |_| Today::word(&on, &taken.decision));
                 self.conflict(Conflict { at: address, path, print, changed, not_kept });
                 *self.slot_mut(at) = Slot::Blocked;
             }

@@ -34,6 +34,13 @@ pub(crate) struct Conflict {
     pub(crate) not_kept: Option<String>,
 }
 
+impl Conflict {
+    /// Whether it is about the input of the run.
+    pub(crate) fn changed_input(&self) -> bool {
+        self.at == ROOT
+    }
+}
+
 /// A call whose end a person has to settle.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubtful {
@@ -193,7 +200,7 @@ impl Walk {
         self.differs() || !self.doubts.is_empty() || self.short_of_budget()
     }
 
-    pub(super) fn pattern(&self, step: StepNo) -> StepPath {
+    pub(crate) fn pattern(&self, step: StepNo) -> StepPath {
         if let Some((pattern, _)) = self.state.steps.get(step.0 as usize) {
             return pattern.clone();
         }

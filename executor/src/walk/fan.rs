@@ -8,6 +8,7 @@ use super::{
     ready::telling,
     replay::decision_digest,
     state::{Noted, Walk},
+    today::Today,
     unroll::Decision,
 };
 use hermes_core::{ids::ScopeNo, request::Field, value::Val};
@@ -73,6 +74,7 @@ impl Walk {
                     .then(|| format!("it had {recorded} items and has {} today", freeze.items.len()));
                 let keep = not_kept.is_none();
                 let path = self.path(at);
+                self.keep_today(address, |_| Today::frozen(&freeze));
                 self.conflict(Conflict { at: address, path, print, changed, not_kept });
                 if self.checking && keep {
                     self.take_freeze(at, freeze, caused, false);

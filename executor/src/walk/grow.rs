@@ -8,6 +8,7 @@ use super::{
     guard::guarded,
     replay::decision_digest,
     state::{Decision as Decided, Walk},
+    today::Today,
     unroll::Decision,
 };
 use hermes_core::{
@@ -112,6 +113,7 @@ impl Walk {
                 let print = decision_digest(&from, &shape);
                 let path = self.path(at);
                 let not_kept = Some("what was built then is not what is built today".to_owned());
+                self.keep_today(address, |_| Today::grown(&on, &grown.structure));
                 self.conflict(Conflict { at: address, path, print, changed, not_kept });
                 *self.slot_mut(at) = Slot::Blocked;
             }

@@ -5,20 +5,23 @@ use super::{
     frame::FrameId,
     state::{ROOT, Walk},
 };
-use crate::program::Program;
+use crate::{program::Program, schemas::unseen};
 use hermes_core::{
     digest::Digest,
     failure::{Failure, FailureClass},
     fold::RunState,
     ids::StepNo,
-    journal::{Event, Named},
+    journal::{Event, KeptSchema, Named},
     path::{Mark, StepPath},
 };
 use hermes_plan::{
     ReadyTemplates,
     graph::{Around, BodyId, Graph, Kind, Location, Node, NodeId},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// A program, and the number of each of its nodes in the run's step table.
 struct Loaded {
@@ -52,6 +55,10 @@ struct Numbering {
     fresh: BTreeMap<StepPath, StepNo>,
     /// Those of them whose record is not asked for yet, in order.
     unnamed: Vec<(String, String)>,
+    /// Ids of schemas that the journal has, or will have once what is asked for is written.
+    schemas: BTreeSet<Digest>,
+    /// Those of them whose record is not asked for yet.
+    unkept: Vec<KeptSchema>,
 }
 
 impl Numbering {
@@ -70,6 +77,7 @@ impl Numbering {
     }
 
     fn load(&mut self, program: Arc<Program>, state: &RunState) -> Loaded {
+        self.unkept.extend(unseen(&program.graph, &mut self.schemas));
         let numbers = program.graph.nodes().map(|node| self.number(node, state)).collect();
         Loaded { program, numbers }
     }
@@ -78,7 +86,8 @@ impl Numbering {
 impl Programs {
     pub(super) fn new(program: Arc<Program>, state: &RunState) -> Self {
         let next = u32::try_from(state.steps.len()).unwrap_or(u32::MAX);
-        let mut numbering = Numbering { next, ..Numbering::default() };
+        let mut numbering =
+            Numbering { next, schemas: state.schemas.keys().copied().collect(), ..Numbering::default() };
         let graph = &program.graph;
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let next = (count(graph.len()), count(graph.bodies().len()));
@@ -226,15 +235,16 @@ impl Walk {
         }
     }
 
-    /// Asks for the record of steps that the journal does not know yet.
+    /// Asks for the record of steps and schemas that the journal does not know yet.
     pub(super) fn name_steps(&mut self) {
         let steps = std::mem::take(&mut self.programs.numbering.unnamed);
-        if steps.is_empty() {
+        let schemas = std::mem::take(&mut self.programs.numbering.unkept);
+        if steps.is_empty() && schemas.is_empty() {
             return;
         }
         let count = u32::try_from(steps.len()).unwrap_or(u32::MAX);
         let first = StepNo(self.programs.numbering.next - count);
-        let event = Event::Named(Named { first, steps });
+        let event = Event::Named(Named { first, steps, schemas });
         self.emit(ROOT, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
     }
 }

@@ -12,6 +12,7 @@ use super::{
     request::{named, raw},
     review::answer_check,
     state::Walk,
+    today::Today,
 };
 use hermes_core::{
     digest::Digest,
@@ -24,6 +25,7 @@ use hermes_core::{
     path::StepPath,
     people::NeedKind,
     request::{AskRequest, Request},
+    schema::Schema,
     timestamp::Timestamp,
     value::Val,
 };
@@ -43,7 +45,8 @@ pub(super) struct Question {
     pub(super) path: StepPath,
     pub(super) request: Request,
     pub(super) print: Digest,
-    pub(super) schema: String,
+    /// The schema of an answer.
+    pub(super) answer: Schema,
     pub(super) shown: Vec<(String, Val)>,
     pub(super) choices: Option<Val>,
     pub(super) many: bool,
@@ -109,7 +112,7 @@ impl Walk {
             path: self.path(at),
             print: fingerprint(&request),
             request,
-            schema: node.schema.text().to_owned(),
+            answer: node.schema.clone(),
             shown: names().map(ToOwned::to_owned).zip(values).take(shown_count).collect(),
             choices,
             many: ask.choices.is_some_and(|choices| choices.many),
@@ -187,6 +190,7 @@ impl Walk {
             }
             Verdict::Conflict => {
                 let (at, path, print) = (question.address, question.path.clone(), question.print);
+                self.keep_question(question);
                 self.conflict(Conflict { at, path, print, changed: compared.changed, not_kept: None });
                 if self.checking {
                     Looked::Beneath(Val::stored(cell.output, Arc::clone(&self.fetch), cell.outcome.0))
@@ -197,6 +201,16 @@ impl Walk {
             Verdict::AskAnew => self.open_question(at, question, Some(&cell)),
             _ => self.open_question(at, question, None),
         }
+    }
+
+    /// Keeps today's question where it differs.
+    fn keep_question(&mut self, question: &Question) {
+        self.keep_today(question.address, |_| Today::Asked {
+            request: question.request.clone(),
+            schema: question.answer.clone(),
+            values: question.shown.clone(),
+            choices: question.choices.clone(),
+        });
     }
 
     /// Asks for the record that opens a question, after the one that closes what it replaces.
@@ -273,7 +287,7 @@ impl Walk {
         let event = Event::Asked(Asked {
             request: question.request.clone(),
             path: question.path.to_string(),
-            schema: store(&question.schema),
+            schema: store(question.answer.text()),
             choices: choices.map(|text| store(&text)),
             many: question.many,
             shown: texts.into_iter().map(|(name, text)| (name, store(&text))).collect(),

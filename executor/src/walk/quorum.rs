@@ -8,6 +8,7 @@ use super::{
     ready::telling,
     replay::decision_digest,
     state::{Decision as Decided, Walk},
+    today::Today,
     unroll::Decision,
 };
 use hermes_core::{
@@ -73,6 +74,7 @@ impl Walk {
                 let path = self.path(at);
                 let not_kept =
                     Some("the members were chosen among other items, or were fewer or more".to_owned());
+                self.keep_today(address, |_| Today::MEMBERS);
                 self.conflict(Conflict { at: address, path, print, changed, not_kept });
                 return false;
             }

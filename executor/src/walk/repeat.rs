@@ -7,6 +7,7 @@ use super::{
     freeze::decision_text,
     replay::decision_digest,
     state::Walk,
+    today::Today,
     unroll::Decision,
 };
 use hermes_core::{
@@ -105,6 +106,7 @@ impl Walk {
                 let print = decision_digest(&flow.digest(), &digest);
                 let round = place.ordinal;
                 let path = self.round_path(at, round);
+                self.keep_today(address, |_| Today::word(&flow, decision));
                 self.conflict(Conflict { at: address, path, print, changed, not_kept: None });
                 *self.slot_mut(at) = Slot::Blocked;
             }

@@ -111,7 +111,7 @@ impl Walk {
         compared
     }
 
-    fn stored_request(&self, seq: Seq) -> Result<Option<Request>, String> {
+    pub(crate) fn stored_request(&self, seq: Seq) -> Result<Option<Request>, String> {
         let record = self.lookup.record(seq)?;
         Ok(match record.event().map_err(|error| error.to_string())? {
             Event::Started(started) => Some(started.request),
@@ -120,6 +120,7 @@ impl Walk {
             Event::Failed(failed) => failed.request,
             Event::Timed(timed) => Some(timed.request),
             Event::Delayed(delayed) => delayed.request,
+            Event::Adopted(adopted) => Some(adopted.request),
             _ => None,
         })
     }
@@ -196,6 +197,7 @@ impl Walk {
                     }
                     _ => {}
                 }
+                self.keep_call(at, request, &values);
                 self.conflict(Conflict {
                     at: address,
                     path: self.path(at),

@@ -56,7 +56,7 @@ impl Walk {
             path: self.round_path(at, round),
             print: fingerprint(&request),
             request,
-            schema: review.answer.text().to_owned(),
+            answer: review.answer.clone(),
             shown: vec![("value".to_owned(), value)],
             choices: None,
             many: false,

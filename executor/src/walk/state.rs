@@ -16,6 +16,7 @@ use super::{
     met::Met,
     pools::Pools,
     programs::Programs,
+    today::Today,
 };
 use crate::program::{Program, RESULT};
 use hermes_core::{
@@ -164,6 +165,8 @@ pub(crate) struct Walk {
     pub(super) cancels: Vec<At>,
     /// What a check met, where somebody wants to know.
     pub(super) met: Option<BTreeMap<Address, Met>>,
+    /// What was made of steps that differ, where somebody wants to know.
+    pub(super) today: BTreeMap<Address, Today>,
     pub(super) pools: Pools,
     pub(super) accounts: Accounts,
     /// Items that kept their place when they went on to their next stage.
@@ -224,6 +227,7 @@ impl Walk {
             emits: Vec::new(),
             cancels: Vec::new(),
             met: None,
+            today: BTreeMap::new(),
             pools: Pools::default(),
             accounts: Accounts::default(),
             handed_over: Vec::new(),
