@@ -4,6 +4,7 @@
 
 mod authoring;
 mod build;
+mod diff;
 pub mod graph;
 pub mod layout;
 pub mod patterns;
@@ -22,6 +23,7 @@ pub use authoring::{
     parallel_dag, parallel_each, pipeline, recursive, repeat, review, scope, step, value, wait,
 };
 pub use build::{PlanError, PlanErrorKind, PlanErrors, ReadyTemplates, load_templates};
+pub use diff::{Became, Difference, FieldDiff, OnResume, PlanDiff, StepDiff};
 pub use templates::{Flaw, ReadyTemplate, Template};
 #[cfg(feature = "snapshot")]
 #[doc(hidden)]

@@ -37,8 +37,9 @@ pub(crate) fn renamed(state: &RunState, graph: &Graph) -> Vec<Record> {
                 let holder = state.number(path).filter(|holder| recorded.contains(holder));
                 holder.is_none() && !moved.iter().any(|(_, taken)| taken == path)
             };
-            let target =
-                reachable(path, &renames).into_iter().find(|path| today.has(path, kind) && free(path));
+            let target = Rename::reachable(path, &renames)
+                .into_iter()
+                .find(|path| today.has(path, kind) && free(path));
             moved.extend(target.map(|target| (*step, target)));
         }
         if moved.is_empty() {
@@ -71,21 +72,4 @@ impl<'a> Today<'a> {
             None => grown_from(self.graph, path).is_some(),
         }
     }
-}
-
-/// The paths that renamings lead to, those of the fewest first.
-fn reachable(recorded: &StepPath, renames: &[Rename]) -> Vec<StepPath> {
-    let mut found = vec![recorded.clone()];
-    let mut next = 0;
-    while let Some(path) = found.get(next).cloned() {
-        for today in renames.iter().filter_map(|rename| rename.today(&path)) {
-            // A renaming of a name to itself with more below it would never end.
-            if found.len() <= renames.len() * 2 && !found.contains(&today) {
-                found.push(today);
-            }
-        }
-        next += 1;
-    }
-    found.remove(0);
-    found
 }

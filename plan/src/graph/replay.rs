@@ -48,4 +48,21 @@ impl Rename {
         segments.extend_from_slice(&recorded.segments()[old.len()..]);
         Some(StepPath::new(segments))
     }
+
+    /// The paths that renamings lead to from a recorded one, those of the fewest first.
+    pub fn reachable(recorded: &StepPath, renames: &[Rename]) -> Vec<StepPath> {
+        let mut found = vec![recorded.clone()];
+        let mut next = 0;
+        while let Some(path) = found.get(next).cloned() {
+            for today in renames.iter().filter_map(|rename| rename.today(&path)) {
+                // A renaming of a name to itself with more below it would never end.
+                if found.len() <= renames.len() * 2 && !found.contains(&today) {
+                    found.push(today);
+                }
+            }
+            next += 1;
+        }
+        found.remove(0);
+        found
+    }
 }

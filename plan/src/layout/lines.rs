@@ -69,12 +69,20 @@ impl<'a> Lines<'a> {
         self.sources.of(id).into_iter().map(|source| source.node).collect()
     }
 
+    /// What each input of a node is made from, in order.
+    pub fn inputs(&self, node: &Node) -> Vec<Vec<String>> {
+        let labels = |id| self.sources.labels(id, Place::of(node));
+        node.inputs.iter().map(|input| labels(input.node)).collect()
+    }
+
+    /// What a node comes after, although no data flows.
+    pub fn order(&self, node: &Node) -> Vec<String> {
+        node.after.iter().flat_map(|id| self.sources.labels(*id, Place::of(node))).collect()
+    }
+
     fn after(&self, node: &Node) -> String {
-        if node.after.is_empty() {
-            return String::new();
-        }
-        let of = |id: &_| self.sources.labels(*id, Place::of(node));
-        format!(" after {}", node.after.iter().flat_map(of).collect::<Vec<_>>().join(", "))
+        let order = self.order(node);
+        if order.is_empty() { String::new() } else { format!(" after {}", order.join(", ")) }
     }
 
     /// A body, as what it is to its owner: `stage 1`, `when yes`; `None` where the owner's line says it.
