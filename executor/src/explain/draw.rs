@@ -141,6 +141,7 @@ fn below(f: &mut fmt::Formatter<'_>, lines: impl Iterator<Item = String>) -> fmt
     }
     match left_out {
         0 => Ok(()),
-        more => write!(f, "\n  … and {} more", counted(more, "line")),
+        1 => f.write_str("\n  … and 1 more line"),
+        more => write!(f, "\n  … and {more} more lines"),
     }
 }
