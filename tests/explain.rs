@@ -594,3 +594,70 @@ async fn what_was_taken_over_from_another_run_is_explained_too() {
     let explained = explain(&store, &plan("Write more."));
     assert!(matches!(only(&explained), (Field::Prompt, Change::Text { .. })), "{explained}");
 }
+
+#[tokio::test]
+async fn a_flow_is_shown_with_what_it_was_made_from() {
+    let plan = |done: bool| {
+        draft(move |topic| {
+            repeat("loop", topic, 2, move |text| {
+                let next = agent("next").input("text", text).prompt("Next.").text();
+                if done { next.done() } else { next.again() }
+            })
+            .or_else(|last| last)
+        })
+    };
+    let store = Store::new();
+    let explained = against(&store, &plan(true), &plan(false), text()).await;
+    let [state, flow] = explained.steps[0].changes.as_slice() else { panic!("{explained}") };
+    assert_eq!((explained.steps[0].path.as_str(), &flow.field), ("loop[1]", &Field::Flow));
+    assert_eq!(flow.change, Change::Plain { old: Some("done".into()), new: Some("again".into()) });
+    let said = "<loop[1]/next>";
+    let removed = JsonChange::Removed { path: ".Done".to_owned(), old: said.into() };
+    let added = JsonChange::Added { path: ".Again".to_owned(), new: said.into() };
+    assert_eq!(state.change, Change::Json { changes: vec![added, removed] });
+}
+
+#[tokio::test]
+async fn members_are_told_by_their_keys() {
+    let plan = |enough: u32| {
+        draft(move |topic| {
+            let names = agent("names").input("topic", topic).prompt("Names.").returns::<Vec<String>>();
+            let all = parallel_each("greet", names, |name| {
+                agent("greeting").input("name", name).prompt("Greet.").text()
+            });
+            all.key_by(String::clone).limit(1).at_least(enough).map(|all| all.join(" "))
+        })
+    };
+    let store = Store::new();
+    let explained = against(&store, &plan(2), &plan(1), text()).await;
+    let expected = Change::Members { old: vec!["ada".to_owned(), "ben".to_owned()] };
+    assert_eq!(only(&explained), (&Field::Members, &expected));
+    assert!(explained.to_string().contains("ada, ben were chosen"), "{explained}");
+}
+
+#[tokio::test]
+async fn a_step_of_another_kind_says_so_first() {
+    let before = draft(|topic| agent("draft").input("topic", topic).prompt("Write.").text());
+    let after = draft(|topic| step("draft").input("topic", topic).run(String::clone));
+    let store = Store::new();
+    let explained = against(&store, &before, &after, text()).await;
+    let kind = &explained.steps[0].changes[0];
+    assert_eq!(kind.field, Field::Kind);
+    assert_eq!(kind.change, Change::Plain { old: Some("agent".into()), new: Some("step".into()) });
+}
+
+#[tokio::test]
+async fn a_very_long_line_is_cut_around_what_differs() {
+    let plan = |word: &str| {
+        let prompt = format!("{}{word}{}", "a".repeat(5000), "z".repeat(3000));
+        draft(move |topic| agent("draft").input("topic", topic).prompt(prompt).text())
+    };
+    let store = Store::new();
+    let explained = against(&store, &plan("OLD"), &plan("NEW"), text()).await;
+    let text = explained.to_string();
+    let (before, after) = ("a".repeat(100), "z".repeat(897));
+    for (mark, word) in [('-', "OLD"), ('+', "NEW")] {
+        let line = format!("    {mark}(4900 characters) …{before}{word}{after}… and 2103 more characters\n");
+        assert!(format!("{text}\n").contains(&line), "{text}");
+    }
+}
