@@ -66,7 +66,7 @@ impl fmt::Display for JsonChange {
 fn short(value: &Value) -> String {
     let text = printable(&value.to_string());
     match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &text[..at]),
+        Some((at, _)) => format!("{}… and {} more characters", &text[..at], text[at..].chars().count()),
         None => text,
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn changes(
             let differs = stored != *new || changes.is_empty();
             let change = if stored == *new {
                 // Which steps there are is the same: what they are made from is not.
-                Change::Plain { old: None, new: Some("the same steps, made from other steps".into()) }
+                Change::Said { what: "the same steps, made from other ones".to_owned() }
             } else {
                 Change::List(change)
             };
@@ -68,7 +68,7 @@ pub(super) fn changes(
             let stored = stored.unwrap_or_default();
             let change = if stored == *keys && changes.is_empty() {
                 // Items that need each other are frozen with what they need.
-                Some(Change::Plain { old: None, new: Some("the same keys, and other needs of items".into()) })
+                Some(Change::Said { what: "the same keys, and other needs of items".to_owned() })
             } else {
                 (stored != *keys).then(|| Change::List(list_change(&stored, keys)))
             };
@@ -76,8 +76,13 @@ pub(super) fn changes(
         }
         Decided::Members => {
             let members = recorded(foreseen, cell)?;
-            let old = members.and_then(|members| serde_json::from_str(&members).ok());
-            Some(FieldChange { field: Field::Members, change: Change::Plain { old, new: None } })
+            let members: Vec<u32> =
+                members.and_then(|members| serde_json::from_str(&members).ok()).unwrap_or_default();
+            let scope = foreseen.walk.state().scopes.get(conflict.at.place.scope.0 as usize);
+            let keys = scope.map(keys_of).unwrap_or_default();
+            let key = |index: &u32| keys.get(*index as usize).cloned().unwrap_or_else(|| index.to_string());
+            let old = members.iter().map(key).collect();
+            Some(FieldChange { field: Field::Members, change: Change::Members { old } })
         }
     };
     changes.extend(decided);

@@ -1,7 +1,10 @@
 //! Explanations as text for people. Long lists and lines are cut, and it is said how much was left out.
 
-use super::{Change, Explained, Explanation, FieldChange, PromptSource};
-use hermes_core::{compare::printable, digest::Digest};
+use super::{
+    Change, Explained, Explanation, FieldChange, PromptSource,
+    lines::{diff_lines, line},
+};
+use hermes_core::digest::Digest;
 use serde_json::Value;
 use std::fmt;
 
@@ -9,8 +12,6 @@ use std::fmt;
 const STEPS: usize = 20;
 /// Lines shown of one field.
 const LINES: usize = 60;
-/// Characters shown of one line.
-const CHARACTERS: usize = 1000;
 
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,7 +34,7 @@ impl fmt::Display for Explained {
 impl fmt::Display for Explanation {
     /// A line for the step, and below it its fields.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", printable(&self.path).replace('\n', "\\n"), self.kind)?;
+        write!(f, "{} ({})", line(&self.path), self.kind)?;
         if self.changes.is_empty() {
             f.write_str("\n  what it was asked is not recorded")?;
         }
@@ -64,11 +65,11 @@ impl fmt::Display for Change {
                 if let Some(source) = source {
                     write!(f, "{source}")?;
                 }
-                below(f, diff.unified.lines().map(line))
+                below(f, diff_lines(&diff.unified).into_iter())
             }
             Self::Json { changes } if changes.is_empty() => f.write_str(" written in another way"),
-            Self::Json { changes } => below(f, changes.iter().map(ToString::to_string)),
-            Self::Schema { changes } => below(f, changes.iter().map(ToString::to_string)),
+            Self::Json { changes } => below(f, changes.iter().map(|change| line(&change.to_string()))),
+            Self::Schema { changes } => below(f, changes.iter().map(|change| line(&change.to_string()))),
             Self::OldUnknown { old, new, why } => {
                 let new = new.as_ref().map_or_else(|| "none".to_owned(), shown);
                 write!(f, " {} → {new}\n  the old value cannot be shown: {why}", old.short())
@@ -80,11 +81,12 @@ impl fmt::Display for Change {
             }
             Self::List(change) => write!(f, " {}", line(&change.to_string())),
             Self::Hash { old, new } => write!(f, " {} → {}", hash(*old), hash(*new)),
-            Self::Plain { old: None, new: Some(new) } if new.is_string() => {
-                write!(f, " none → {}", shown(new))
+            Self::Members { old } => {
+                write!(f, " {} were chosen; today's are chosen anew", line(&old.join(", ")))
             }
+            Self::Said { what } => write!(f, " {}", line(what)),
             Self::Plain { old, new } => {
-                let said = |value: &Option<Value>| value.as_ref().map_or_else(|| "none".to_owned(), shown);
+                let said = |value: &Option<Value>| value.as_ref().map_or_else(|| "unset".to_owned(), shown);
                 write!(f, " {} → {}", said(old), said(new))
             }
         }
@@ -113,20 +115,11 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 fn hash(hash: Option<Digest>) -> String {
-    hash.map_or_else(|| "no file".to_owned(), |hash| hash.to_string())
+    hash.map_or_else(|| "no file".to_owned(), |hash| hash.short())
 }
 
 fn shown(value: &Value) -> String {
     line(&value.to_string())
-}
-
-/// One line of text, cut where it is very long.
-fn line(text: &str) -> String {
-    let text = printable(text).replace('\n', "\\n");
-    match text.char_indices().nth(CHARACTERS) {
-        Some((at, _)) => format!("{}… and {} more characters", &text[..at], text[at..].chars().count()),
-        None => text,
-    }
 }
 
 /// Lines below a field, as many as are shown.
@@ -141,6 +134,7 @@ fn below(f: &mut fmt::Formatter<'_>, lines: impl Iterator<Item = String>) -> fmt
     }
     match left_out {
         0 => Ok(()),
-        more => write!(f, "\n  … and {} more", counted(more, "line")),
+        1 => f.write_str("\n  … and 1 more line"),
+        more => write!(f, "\n  … and {more} more lines"),
     }
 }

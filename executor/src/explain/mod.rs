@@ -3,6 +3,7 @@
 mod asked;
 mod decided;
 mod draw;
+mod lines;
 mod old_values;
 
 use crate::{
@@ -69,6 +70,16 @@ pub enum Change {
         old: Option<Digest>,
         /// Today's.
         new: Option<Digest>,
+    },
+    /// The members that a quorum chose: those of today are not chosen yet.
+    Members {
+        /// The keys of the items that were chosen.
+        old: Vec<String>,
+    },
+    /// A difference that has no old and new to show: a `then` built the same steps from other ones.
+    Said {
+        /// What differs, in words.
+        what: String,
     },
     /// A word or a number: a model, a version, an arm.
     Plain {

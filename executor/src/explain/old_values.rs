@@ -161,6 +161,9 @@ impl Search<'_> {
         for (_, cell) in state.cells() {
             if let Some(value) = self.output(cell) {
                 self.offer(&value)?;
+                // What a loop goes on or ends with.
+                self.offer(&Val::variant("Again", value.clone()))?;
+                self.offer(&Val::variant("Done", value))?;
             }
         }
         for scope in &state.scopes {
