@@ -70,40 +70,6 @@ impl RunState {
             }
             Event::Asked(asked) => self.asked(seq, header, asked.expires.map(|expiry| expiry.at))?,
             Event::Timed(timed) => self.timed(seq, header, timed.until)?,
-            Event::Answered(answered) => {
-                let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
-                if cell.status != CellStatus::Asked || cell.request != answered.question {
-                    return Err(illegal("the question it answers is not open there"));
-                }
-                cell.status = CellStatus::Answered;
-                cell.output = header.output;
-                cell.outcome = seq;
-            }
-            Event::Expired(expired) => {
-                let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
-                if cell.status != CellStatus::Asked || cell.request != expired.question {
-                    return Err(illegal("the question it closes is not open there"));
-                }
-                cell.status =
-                    if expired.value.is_some() { CellStatus::Answered } else { CellStatus::Expired };
-                cell.output = header.output;
-                cell.outcome = seq;
-            }
-            Event::Superseded(closed) => {
-                let (cell, _) = self.entry(seq, header, CellStatus::Asked)?;
-                if cell.status != CellStatus::Asked || cell.request != closed.question {
-                    if closed.suspended {
-                        // Answered, or expired, at the same moment: there is nothing to rest.
-                        return Ok(());
-                    }
-                    return Err(illegal("the question it closes is not open there"));
-                }
-                if closed.suspended {
-                    cell.suspended = true;
-                } else {
-                    cell.status = CellStatus::Superseded;
-                }
-            }
             Event::Caused(caused) => self.caused(seq, header, &caused.kind)?,
             Event::CausesClosed(closed) => {
                 for cause in closed.causes {
@@ -112,63 +78,22 @@ impl RunState {
                     }
                 }
             }
-            Event::DecisionMade(made) => self.decisions.push(made),
-            Event::Directed(directed) => self.directed.push(directed),
-            Event::Parked(_) => {
-                self.decisions.clear();
-                self.directed.clear();
-            }
-            Event::Given(_) => self.given(seq, header)?,
-            Event::Adopted(_) => self.outcome(seq, header, CellStatus::Succeeded, false)?,
-            Event::Renamed(renamed) => self.renamed(seq, header, &renamed.pattern)?,
-            Event::InputAccepted(accepted) => {
-                self.input = header.output;
-                self.input_at = seq;
-                if let Some(start) = &mut self.start {
-                    start.input = accepted.input;
-                }
-                let input = Header { fingerprint: header.output, ..*header };
-                self.decided(seq, &input)?;
-                self.open_cause(seq, header)?.rerun = false;
-            }
             Event::Memoised(_) | Event::Late(_) => self.known(seq, header)?,
-            Event::Accepted(_) => {
-                let fingerprint = header.fingerprint;
-                let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
-                if !cell.accepted.contains(&fingerprint) {
-                    cell.accepted.push(fingerprint);
-                }
-            }
-            Event::Dropped(_) => {
-                self.known(seq, header)?;
-                self.dropped.insert(header.at.step);
-            }
             Event::Ended(_) => {
                 self.ended = Some(seq);
                 self.cancelled = None;
             }
             Event::Delayed(delayed) => self.delayed(seq, header, &delayed)?,
             Event::CancelAsked(asked) => self.cancel_asked(seq, header, asked)?,
-            Event::Budgeted(budgeted) => {
-                self.budget = Some(budgeted.budget);
-                // It says anew what the run may spend.
-                self.raised.remove("");
+            event @ (Event::Answered(_) | Event::Expired(_) | Event::Superseded(_)) => {
+                self.question_closed(seq, header, event)?;
             }
-            Event::Raised(raised) => {
-                let known = self.raised.entry(raised.path).or_default();
-                *known = known.and(raised.to.raised(*known));
-            }
-            // Whom a question is for stands with the needs.
-            Event::Started(_)
-            | Event::Succeeded(_)
-            | Event::Reassigned(_)
-            | Event::Refused(_)
-            | Event::Driven(_) => {}
+            event => self.said(seq, header, event)?,
         }
         Ok(())
     }
 
-    fn known(&self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
+    pub(super) fn known(&self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
         let illegal = |why: &str| IllegalEvent::new(seq, header.kind, why);
         if header.at.step.0 as usize >= self.steps.len() {
             return Err(illegal("its step has no name"));
@@ -196,7 +121,7 @@ impl RunState {
     }
 
     /// A decision is a cell of its own, so that causes and acceptances have something to hold on to.
-    fn decided(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
+    pub(super) fn decided(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
         let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
         cell.status = CellStatus::Decided;
         cell.fingerprint = header.fingerprint;
@@ -258,7 +183,7 @@ impl RunState {
         Ok(())
     }
 
-    fn outcome(
+    pub(super) fn outcome(
         &mut self,
         seq: Seq,
         header: &Header,
@@ -363,7 +288,7 @@ impl RunState {
     }
 
     /// The cell at the header's address, with a cause of its own that asks it to run again.
-    fn open_cause(&mut self, seq: Seq, header: &Header) -> Result<&mut Cell, IllegalEvent> {
+    pub(super) fn open_cause(&mut self, seq: Seq, header: &Header) -> Result<&mut Cell, IllegalEvent> {
         self.causes.insert(seq);
         self.ended = None;
         let (cell, _) = self.entry(seq, header, CellStatus::Decided)?;
@@ -373,7 +298,7 @@ impl RunState {
     }
 
     /// An outcome that nobody called for: the request stays the one that was recorded.
-    fn given(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
+    pub(super) fn given(&mut self, seq: Seq, header: &Header) -> Result<(), IllegalEvent> {
         if self.cell(header.at).is_none() {
             return Err(IllegalEvent::new(seq, header.kind, "nothing is recorded at its step"));
         }
@@ -385,7 +310,7 @@ impl RunState {
     }
 
     /// A plan step keeps its number, and what is recorded under it, under another path.
-    fn renamed(&mut self, seq: Seq, header: &Header, pattern: &str) -> Result<(), IllegalEvent> {
+    pub(super) fn renamed(&mut self, seq: Seq, header: &Header, pattern: &str) -> Result<(), IllegalEvent> {
         let illegal = |why: String| IllegalEvent::new(seq, header.kind, why);
         self.known(seq, header)?;
         let pattern: StepPath = pattern.parse().map_err(|error| illegal(format!("{error}")))?;

@@ -3,6 +3,7 @@
 mod apply;
 mod cells;
 mod failing;
+mod people;
 mod spending;
 mod state;
 mod summary;

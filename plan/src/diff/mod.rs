@@ -149,7 +149,9 @@ impl PlanDiff {
                 Some(old) => {
                     met.insert(&old.pattern);
                     let mut old = fields(&lines_before, earlier, old);
-                    old.iter_mut().for_each(|field| field.follow(&names));
+                    for field in &mut old {
+                        field.follow(&names);
+                    }
                     diff.fields = differences(&old, &fields(&lines, later, node));
                     if !diff.fields.is_empty() || diff.renamed_from.is_some() {
                         diffs.push(diff);

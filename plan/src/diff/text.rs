@@ -24,7 +24,9 @@ impl fmt::Display for PlanDiff {
         let mut lines = Vec::new();
         if !self.plan.is_empty() {
             lines.push("~ the plan".to_owned());
-            self.plan.iter().for_each(|field| field.write(&mut lines));
+            for field in &self.plan {
+                field.write(&mut lines);
+            }
         }
         for step in &self.steps {
             let mark = match step.became {
@@ -35,7 +37,9 @@ impl fmt::Display for PlanDiff {
             let from =
                 step.renamed_from.as_ref().map_or_else(String::new, |from| format!(", renamed from {from}"));
             lines.push(format!("{mark} {}: {}{from}", step.path, step.kind));
-            step.fields.iter().for_each(|field| field.write(&mut lines));
+            for field in &step.fields {
+                field.write(&mut lines);
+            }
         }
         f.write_str(&lines.join("\n"))
     }
