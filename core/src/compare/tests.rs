@@ -11,7 +11,8 @@ fn lines<T: std::fmt::Display>(changes: &[T]) -> Vec<String> {
 
 #[test]
 fn texts_differ_by_lines_with_three_around() {
-    let old: String = (1..=12).map(|n| format!("line {n}\n")).collect();
+    let mut old = (1..=12).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
+    old.push('\n');
     let new = old.replace("line 6\n", "line six\nline 6b\n");
     let change = text_change(&old, &new);
     assert_eq!((change.added, change.removed), (2, 1));
