@@ -84,7 +84,7 @@ impl Executor {
         let names = |path: &str| {
             path == pattern || path.parse().is_ok_and(|path| steps.matches(&path) || steps.encloses(&path))
         };
-        let named = |need: &Need| {
+        let about = |need: &Need| {
             let examples = match &need.kind {
                 NeedKind::Review { .. } => return false,
                 NeedKind::Conflict { examples, .. } => examples.as_slice(),
@@ -92,7 +92,7 @@ impl Executor {
             };
             names(&need.path) || examples.iter().any(|example| names(example))
         };
-        let needs: Vec<_> = self.needs(run)?.into_iter().filter(named).collect();
+        let needs: Vec<_> = self.needs(run)?.into_iter().filter(about).collect();
         if needs.is_empty() {
             return Err(DecideError::NotOpen { path: pattern.to_owned() });
         }

@@ -112,7 +112,7 @@ impl Executor {
         value: &impl Data,
     ) -> Directing {
         let path = path.into();
-        let decision = self.output_for(plan, &path, value);
+        let decision = Self::output_for(plan, &path, value);
         self.directing(run, path, decision)
     }
 
@@ -153,12 +153,7 @@ impl Executor {
     }
 
     /// A value as the output of the step at `path`.
-    fn output_for<I, O>(
-        &self,
-        plan: &Plan<I, O>,
-        path: &str,
-        value: &impl Data,
-    ) -> Result<Decision, DecideError> {
+    fn output_for<I, O>(plan: &Plan<I, O>, path: &str, value: &impl Data) -> Result<Decision, DecideError> {
         let invalid = |why: String| {
             let violations = vec![Violation { place: "/".to_owned(), why }];
             DecideError::Invalid { path: path.to_owned(), violations }

@@ -50,6 +50,9 @@ pub(super) fn lapse(
     Ok(lapsed.map(|(seq, (question, value))| Lapsed { question, seq: Seq(seq), value }).collect())
 }
 
+/// A question that has expired: the record, the question, and the digest of the value it then has.
+type Expiry = (Record, (Seq, Option<Digest>));
+
 /// The records of what has expired in a run at `now`, or at the time of its last record where that is later: each with its
 /// question, and the digest of the value it then has.
 pub(super) fn expiries(
@@ -57,7 +60,7 @@ pub(super) fn expiries(
     run: RunNo,
     summary: &Summary,
     now: i64,
-) -> Result<Vec<(Record, (Seq, Option<Digest>))>, LedgerError> {
+) -> Result<Vec<Expiry>, LedgerError> {
     let now = summary.head().map_or(now, |head| head.updated.max(now));
     let mut expired = Vec::new();
     for question in summary.lapsed(Timestamp::from_millis(now)) {

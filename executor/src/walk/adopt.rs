@@ -47,10 +47,8 @@ impl Walk {
         let node = self.node(at.node);
         let asked_for = cell.is_some_and(|cell| cell.rerun) || self.changes.again(self.address(at));
         let of_parent = || if cell.is_none() { self.of_parent(&self.path(at), print) } else { Ok(None) };
-        let of_any = || match node.replay.memo && self.effect_of(at) == Effect::Pure && !asked_for {
-            true => self.lookup.memo(print),
-            false => Ok(None),
-        };
+        let remembers = node.replay.memo && self.effect_of(at) == Effect::Pure && !asked_for;
+        let of_any = || if remembers { self.lookup.memo(print) } else { Ok(None) };
         let found = of_parent().and_then(|found| found.map_or_else(of_any, |found| Ok(Some(found))));
         // What cannot be read over there is no reason not to make it here.
         let found = found.unwrap_or_else(|why| {

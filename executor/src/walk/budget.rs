@@ -221,7 +221,8 @@ impl Walk {
     /// Settles what a call has reserved, with its outcome.
     pub(super) fn settle_budgets(&mut self, at: At, end: &CallEnd) {
         let (receipt, begun): (Option<&Receipt>, bool) = match end {
-            CallEnd::Done(_, receipt) => (receipt.as_ref(), true),
+            // What it said too late does not count any more; what it cost does.
+            CallEnd::Done(_, receipt) | CallEnd::Late { receipt, .. } => (receipt.as_ref(), true),
             CallEnd::Refused { receipt, .. } | CallEnd::Limited { receipt: Some(receipt), .. } => {
                 (Some(receipt), true)
             }
@@ -229,8 +230,6 @@ impl Walk {
             | CallEnd::Limited { failure, may_have_acted, .. } => {
                 (None, begun(failure.class, *may_have_acted))
             }
-            // What it said too late does not count any more; what it cost does.
-            CallEnd::Late { receipt, .. } => (receipt.as_ref(), true),
             CallEnd::Taken(..) => (None, true),
         };
         let spent = |reserved: &Reservation| {

@@ -149,11 +149,10 @@ impl Walk {
             let status = cell.status;
             same && matches!(status, CellStatus::Started | CellStatus::Interrupted | CellStatus::Delayed)
         };
-        let begun = cell.filter(|cell| announced && open(cell)).cloned();
-        let begun = begun.and_then(|cell| self.started(&cell).ok().flatten()).map(|started| started.key);
-        let key = begun.unwrap_or_else(|| match announced {
-            true => idempotency_key(&self.run, &path, &print, generation),
-            false => Digest::ZERO,
+        let goes_on = cell.filter(|cell| announced && open(cell)).cloned();
+        let known = goes_on.and_then(|cell| self.started(&cell).ok().flatten()).map(|started| started.key);
+        let key = known.unwrap_or_else(|| {
+            if announced { idempotency_key(&self.run, &path, &print, generation) } else { Digest::ZERO }
         });
         let cookie = || format!("{}-{attempt}-{:016x}", key.short(), self.settings.nonce);
         let cookie = if announced { cookie() } else { String::new() };
