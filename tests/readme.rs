@@ -56,6 +56,20 @@ match run.outcome().await? {
 Ok(())
 }
 
+/// Compiled, and not run: there is no such run.
+#[rustfmt::skip]
+async fn changed(
+    executor: Executor, plan: Plan<String, String>, yesterdays_plan: Plan<String, String>, id: RunId, topic: String,
+) -> Result<(), Box<dyn std::error::Error>> {
+println!("{}", plan.diff(&yesterdays_plan));                      // two plans, without a run
+println!("{}", executor.preview(&plan, &id)?);                   // the plan's tree, each step: reuse, run, run again, conflict ..
+println!("{}", executor.explain(&plan, &id)?);                   // each conflict by its fields, old and new; `.to_json()` too
+executor.invalidate(&id, "drafts[*]/draft").why("stale").await?; // run again; what comes out the same changes nothing below
+executor.set(&plan, &id, "title", &"Tides".to_owned()).await?;   // an output by hand
+executor.start(&plan, topic).id("post-43").fork_of(&id).afresh("drafts").await?;   // a new run that takes over the rest
+Ok(())
+}
+
 #[rustfmt::skip]
 async fn rehearsing(plan: Plan<String, String>) -> Result<(), Box<dyn std::error::Error>> {
 let rehearsal = plan.rehearse("tides".to_owned()).seed(7).await?;     // nothing is called, nothing is spent
@@ -107,6 +121,13 @@ fn its_way_to_run_a_plan_is_the_one_compiled_here() {
     assert!(include_str!("readme.rs").contains(&block("rust", 1)));
     // Named, so that it is compiled.
     let _ = running;
+}
+
+#[test]
+fn its_ways_with_changed_plans_are_those_compiled_here() {
+    assert!(include_str!("readme.rs").contains(&block("rust", 2)));
+    // Named, so that it is compiled.
+    let _ = changed;
 }
 
 #[tokio::test]
