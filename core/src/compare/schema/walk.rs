@@ -50,6 +50,21 @@ pub fn schema_changes(old: &Schema, new: &Schema, words: bool) -> Vec<SchemaChan
     walk.found
 }
 
+/// What a node stands for that is nothing but a reference.
+fn referred<'s>(root: &'s Value, node: &'s Value) -> &'s Value {
+    let mut at = node;
+    // A chain that is longer than this leads round in a circle.
+    for _ in 0..64 {
+        let fields = at.as_object().map_or(0, |fields| fields.keys().filter(|key| *key != "$defs").count());
+        let target = at.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+        match target.filter(|_| fields == 1).and_then(|pointer| root.pointer(pointer)) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    at
+}
+
 struct Walk<'s> {
     old: &'s Value,
     new: &'s Value,
@@ -61,7 +76,9 @@ struct Walk<'s> {
 
 impl<'s> Walk<'s> {
     fn node(&mut self, old: &'s Value, new: &'s Value, path: &str) {
-        if !self.met.insert((ptr::from_ref(old).addr(), ptr::from_ref(new).addr())) {
+        // By what they refer to: a type that has itself inside is told of once, where it is met first.
+        let (was, is) = (referred(self.old, old), referred(self.new, new));
+        if !self.met.insert((ptr::from_ref(was).addr(), ptr::from_ref(is).addr())) {
             return;
         }
         let (old, new) = (View::of(self.old, old), View::of(self.new, new));
