@@ -232,12 +232,11 @@ fn cases<'s>(view: &View<'s>) -> BTreeMap<String, Option<&'s Value>> {
     }
     for case in &view.cases {
         let inner = View::of(view.root, case);
-        match inner.values() {
-            Some(values) => cases.extend(values.into_iter().map(|value| (value, None))),
-            None => {
-                let name = inner.called().unwrap_or_else(|| inner.words());
-                cases.insert(name, Some(*case));
-            }
+        if let Some(values) = inner.values() {
+            cases.extend(values.into_iter().map(|value| (value, None)));
+        } else {
+            let name = inner.called().unwrap_or_else(|| inner.words());
+            cases.insert(name, Some(*case));
         }
     }
     cases
