@@ -209,19 +209,47 @@ async fn old_inputs_are_found_inside_of_values_and_in_lists_that_fan_outs_made()
 
 #[tokio::test]
 async fn an_old_value_that_is_not_recorded_is_never_guessed() {
-    let plan = |tone: &str| {
-        let tone = tone.to_owned();
+    let plan = |mark: &'static str| {
+        draft(move |topic| {
+            let topic = topic.map(move |topic| format!("{topic}{mark}"));
+            agent("draft").input("topic", topic).prompt("Write.").text()
+        })
+    };
+    let store = Store::new();
+    let explained = against(&store, &plan("?"), &plan("!"), text()).await;
+    let (Field::Input(name), Change::OldUnknown { new, why, .. }) = only(&explained) else {
+        panic!("{explained}")
+    };
+    assert_eq!((name.as_str(), new), ("topic", &Some(json!("tea!"))));
+    assert!(why.contains("not among the recorded values"), "{explained}");
+}
+
+#[tokio::test]
+async fn an_old_constant_is_kept_unless_it_is_very_long() {
+    let plan = |tone: String| {
         draft(move |topic| {
             agent("draft").input("topic", topic).input_value("tone", &tone).prompt("Write.").text()
         })
     };
     let store = Store::new();
-    let explained = against(&store, &plan("brief"), &plan("kind"), text()).await;
-    let (Field::Input(name), Change::OldUnknown { new, why, .. }) = only(&explained) else {
-        panic!("{explained}")
-    };
-    assert_eq!((name.as_str(), new), ("tone", &Some(json!("kind"))));
-    assert!(why.contains("not among the recorded values"), "{explained}");
+    let explained = against(&store, &plan("brief".to_owned()), &plan("kind".to_owned()), text()).await;
+    let expected = JsonChange::Changed { path: ".".to_owned(), old: "brief".into(), new: "kind".into() };
+    assert_eq!(
+        only(&explained),
+        (&Field::Input("tone".to_owned()), &Change::Json { changes: vec![expected] })
+    );
+    // What a resume kept of a changed plan is known to the next one.
+    let executor = writing(&store);
+    resume(&executor, &plan("kind".to_owned())).await.parked();
+    decide_all(&executor, Decision::Rerun).await;
+    resume(&executor, &plan("kind".to_owned())).await.completed();
+    drop(executor);
+    let explained = explain(&store, &plan("dry".to_owned()));
+    let expected = JsonChange::Changed { path: ".".to_owned(), old: "kind".into(), new: "dry".into() };
+    assert_eq!(only(&explained).1, &Change::Json { changes: vec![expected] });
+    let store = Store::new();
+    let explained = against(&store, &plan("long".repeat(5000)), &plan("kind".to_owned()), text()).await;
+    assert!(matches!(only(&explained).1, Change::OldUnknown { .. }), "{explained}");
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@
 
 mod clock;
 mod compose;
+mod constants;
 mod drive;
 mod error;
 mod executor;

@@ -8,7 +8,7 @@ mod spec;
 use build::{Called, plan};
 use hermes_workflows::{
     core::ids::Seq,
-    executor::{DriveError, Fate, ledger::Append},
+    executor::{DriveError, Fate, Preview, ledger::Append},
     prelude::*,
 };
 use proptest::{prelude::*, test_runner::Config};
@@ -61,6 +61,7 @@ fn decision(need: &Need, seed: u64) -> Decision {
 /// What a preview says of each step that is not simply reused. Of what had only begun and is not reached the rules say nothing.
 fn previewed(executor: &Executor, spec: &Spec, finished: &[String]) -> BTreeMap<String, reference::Fate> {
     let preview = executor.preview_with(&plan(spec), &id(), &spec.items).unwrap();
+    explains(executor, spec, &preview);
     let fate = |fate| match fate {
         Fate::Conflict => reference::Fate::Conflict,
         Fate::Dropped => reference::Fate::Dropped,
@@ -73,6 +74,22 @@ fn previewed(executor: &Executor, spec: &Spec, finished: &[String]) -> BTreeMap<
     let known = |path: &String| finished.contains(path) || finished.contains(&before(path));
     let told = preview.steps.iter().filter(|step| step.fate != Fate::Unknown || known(&step.path));
     told.map(|step| (step.path.clone(), fate(step.fate))).collect()
+}
+
+/// Each conflict of the preview is explained, in all the fields that it names, and nothing else is.
+fn explains(executor: &Executor, spec: &Spec, preview: &Preview) {
+    let explained = executor.explain_with(&plan(spec), &id(), &spec.items).unwrap();
+    let conflicts = preview.steps.iter().filter(|step| step.fate == Fate::Conflict);
+    let conflicts: BTreeMap<_, _> = conflicts.map(|step| (step.path.clone(), &step.says)).collect();
+    let paths: Vec<_> = explained.steps.iter().map(|step| step.path.clone()).collect();
+    assert_eq!(paths, conflicts.keys().cloned().collect::<Vec<_>>(), "{explained}");
+    for step in &explained.steps {
+        let fields: Vec<_> = step.changes.iter().map(|changed| changed.field.to_string()).collect();
+        assert!(
+            !fields.is_empty() && conflicts[&step.path].iter().all(|said| fields.contains(said)),
+            "{explained}"
+        );
+    }
 }
 
 /// The first records of a run, as a crash leaves them.

@@ -141,6 +141,9 @@ impl RunState {
         for kept in named.schemas {
             self.schemas.entry(kept.id).or_insert(seq);
         }
+        for kept in named.constants {
+            self.constants.entry(kept.digest).or_insert(seq);
+        }
         for (number, (pattern, kind)) in (named.first.0..).zip(named.steps) {
             let pattern: StepPath = pattern.parse().map_err(|error| illegal(format!("{error}")))?;
             if self.numbers.insert(pattern.clone(), StepNo(number)).is_some() {

@@ -105,6 +105,8 @@ pub struct RunState {
     pub opened: BTreeMap<Address, ScopeNo>,
     /// The records that hold the schemas which requests name, by the schemas' ids.
     pub schemas: BTreeMap<Digest, Seq>,
+    /// The records that hold constants of the plan, by their digests.
+    pub constants: BTreeMap<Digest, Seq>,
     /// The causes that are open.
     pub causes: BTreeSet<Seq>,
     /// Decisions that no walk has applied yet.
@@ -136,6 +138,7 @@ impl Default for RunState {
             scopes: vec![Scope::new(None, Keys::Rounds)],
             opened: BTreeMap::new(),
             schemas: BTreeMap::new(),
+            constants: BTreeMap::new(),
             causes: BTreeSet::new(),
             decisions: Vec::new(),
             directed: Vec::new(),

@@ -52,7 +52,10 @@ impl Journal {
         );
         let steps =
             ["a", "fan", "fan[*]/x", "review"].map(|step| (step.to_owned(), "step".to_owned())).to_vec();
-        journal.push(at(0, 0, 0), &Event::Named(Named { first: StepNo(1), steps, schemas: vec![] }));
+        journal.push(
+            at(0, 0, 0),
+            &Event::Named(Named { first: StepNo(1), steps, schemas: vec![], constants: vec![] }),
+        );
         journal
     }
 
@@ -246,7 +249,7 @@ fn what_was_parked_is_replaced_and_emptied() {
 fn steps_and_scopes_must_be_known() {
     assert!(Journal::new().refused(at(0, 0, 77), &succeeded()).contains("no name"));
     assert!(Journal::new().refused(at(9, 0, 1), &succeeded()).contains("never opened"));
-    let gap = Event::Named(Named { first: StepNo(9), steps: vec![], schemas: vec![] });
+    let gap = Event::Named(Named { first: StepNo(9), steps: vec![], schemas: vec![], constants: vec![] });
     assert!(Journal::new().refused(at(0, 0, 0), &gap).contains("do not follow"));
 }
 

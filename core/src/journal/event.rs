@@ -135,6 +135,18 @@ pub struct Named {
     /// told later how a schema changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemas: Vec<KeptSchema>,
+    /// The constants of the plan that requests name from here on, in the same way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<KeptValue>,
+}
+
+/// A value by the digest under which requests name it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeptValue {
+    /// Its digest.
+    pub digest: Digest,
+    /// The value.
+    pub value: Box<RawValue>,
 }
 
 /// A schema by the id under which requests name it.

@@ -11,8 +11,8 @@ mod structure;
 pub use budgeted::{Budgeted, Driven, Raised};
 pub use event::{
     Accepted, Answered, Asked, CauseKind, Caused, CausesClosed, Decided, DecisionMade, Dropped, EndKind,
-    Ended, Event, Expired, Expiry, Failed, Forked, Frozen, FrozenKeys, Group, Interrupted, KeptSchema, Named,
-    Opened, Parked, Reassigned, Refused, RunStarted, Started, Succeeded, Superseded, Timed,
+    Ended, Event, Expired, Expiry, Failed, Forked, Frozen, FrozenKeys, Group, Interrupted, KeptSchema,
+    KeptValue, Named, Opened, Parked, Reassigned, Refused, RunStarted, Started, Succeeded, Superseded, Timed,
 };
 pub use failing::{CancelAsked, Delayed, Late};
 pub use header::{CODEC, HEADER_LEN, Header, Kind, WRITER};

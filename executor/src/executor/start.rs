@@ -6,6 +6,7 @@ use super::{
     run::Run,
 };
 use crate::{
+    constants,
     drive::{bounded, same_plan},
     error::DriveError,
     ledger::{Append, LedgerError},
@@ -170,7 +171,8 @@ fn create(
     let mut records = vec![Record::new(ROOT, 0, Digest::ZERO, input.digest(), &start)];
     if !steps.is_empty() {
         let schemas = unseen(graph, &mut BTreeSet::new());
-        let named = Event::Named(Named { first: StepNo(1), steps, schemas });
+        let constants = constants::unseen(graph, &mut BTreeSet::new());
+        let named = Event::Named(Named { first: StepNo(1), steps, schemas, constants });
         records.push(Record::new(ROOT, 0, Digest::ZERO, Digest::ZERO, &named));
     }
     records.extend(budget.map(budgeted));

@@ -48,7 +48,7 @@ pub(super) fn changes(
         _ => None,
     });
     let prompt = prompt_source(stored, today.request, inputs.collect());
-    let mut changes = Vec::with_capacity(changed.len());
+    let mut told = Vec::with_capacity(changed.len());
     for field in changed.into_iter().map(|changed| changed.field) {
         let (was, is) = (part(&before, &field), part(&after, &field));
         let change = match &field {
@@ -72,9 +72,9 @@ pub(super) fn changes(
                 _ => Change::Plain { old: was.and_then(plain), new: is.and_then(plain) },
             },
         };
-        changes.push(FieldChange { field, change });
+        told.push(FieldChange { field, change });
     }
-    Ok(changes)
+    Ok(told)
 }
 
 fn template(request: &Request) -> Option<&TemplateUse> {

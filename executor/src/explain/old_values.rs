@@ -49,8 +49,8 @@ impl OldValues {
             (Some(old), Some(new)) => Change::Json { changes: json_changes(old, &new) },
             (Some(old), None) => Change::Plain { old: Some(old.clone()), new: None },
             (None, new) => {
-                let mut why = "it is not among the recorded values: it was made by the plan, \
-                    a constant or a closure, or it is from another run"
+                let mut why = "it is not among the recorded values: a closure made it, \
+                    or it was a long constant, or it is from another run"
                     .to_owned();
                 if !self.whole {
                     why.push_str(
@@ -74,6 +74,7 @@ impl OldValues {
         }
         search.at_hand()?;
         search.in_cells()?;
+        search.in_constants()?;
         search.in_journal()?;
         Ok(Self { found: search.found, whole: search.left > 0 })
     }
@@ -168,6 +169,21 @@ impl Search<'_> {
         }
         for scope in &state.scopes {
             self.in_scope(scope)?;
+        }
+        Ok(())
+    }
+
+    /// The constants of the plan, as they were.
+    fn in_constants(&mut self) -> Result<(), DriveError> {
+        let state = self.foreseen.walk.state();
+        let known = self.wanted.iter().filter_map(|digest| state.constants.get(digest));
+        for seq in known.copied().collect::<BTreeSet<_>>() {
+            let record = self.foreseen.journal.record(seq).map_err(DriveError::Broken)?;
+            let broken = |error: &dyn std::fmt::Display| DriveError::Broken(error.to_string());
+            let Event::Named(named) = record.event().map_err(|error| broken(&error))? else { continue };
+            for kept in named.constants {
+                self.offer(&Val::from_text(kept.value.get()).map_err(|error| broken(&error))?)?;
+            }
         }
         Ok(())
     }

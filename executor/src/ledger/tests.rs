@@ -67,7 +67,10 @@ fn beginning(run: &str) -> Vec<Record> {
     let steps = ["a", "b", "c", "d", "e"].map(|step| (step.to_owned(), "step".to_owned())).to_vec();
     vec![
         record(at(0, 0), &Event::RunStarted(start)),
-        record(at(0, 0), &Event::Named(Named { first: StepNo(1), steps, schemas: vec![] })),
+        record(
+            at(0, 0),
+            &Event::Named(Named { first: StepNo(1), steps, schemas: vec![], constants: vec![] }),
+        ),
     ]
 }
 

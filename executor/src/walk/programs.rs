@@ -5,13 +5,13 @@ use super::{
     frame::FrameId,
     state::{ROOT, Walk},
 };
-use crate::{program::Program, schemas::unseen};
+use crate::{constants, program::Program, schemas::unseen};
 use hermes_core::{
     digest::Digest,
     failure::{Failure, FailureClass},
     fold::RunState,
     ids::StepNo,
-    journal::{Event, KeptSchema, Named},
+    journal::{Event, KeptSchema, KeptValue, Named},
     path::{Mark, StepPath},
 };
 use hermes_plan::{
@@ -59,6 +59,8 @@ struct Numbering {
     schemas: BTreeSet<Digest>,
     /// Those of them whose record is not asked for yet.
     unkept: Vec<KeptSchema>,
+    /// Constants that the journal does not have, and whose record is not asked for yet.
+    constants: Vec<KeptValue>,
 }
 
 impl Numbering {
@@ -89,6 +91,8 @@ impl Programs {
         let mut numbering =
             Numbering { next, schemas: state.schemas.keys().copied().collect(), ..Numbering::default() };
         let graph = &program.graph;
+        let mut known = state.constants.keys().copied().collect();
+        numbering.constants = constants::unseen(graph, &mut known);
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let next = (count(graph.len()), count(graph.bodies().len()));
         let plan = numbering.load(program, state);
@@ -235,16 +239,17 @@ impl Walk {
         }
     }
 
-    /// Asks for the record of steps and schemas that the journal does not know yet.
+    /// Asks for the record of steps, schemas and constants that the journal does not know yet.
     pub(super) fn name_steps(&mut self) {
         let steps = std::mem::take(&mut self.programs.numbering.unnamed);
         let schemas = std::mem::take(&mut self.programs.numbering.unkept);
-        if steps.is_empty() && schemas.is_empty() {
+        let constants = std::mem::take(&mut self.programs.numbering.constants);
+        if steps.is_empty() && schemas.is_empty() && constants.is_empty() {
             return;
         }
         let count = u32::try_from(steps.len()).unwrap_or(u32::MAX);
         let first = StepNo(self.programs.numbering.next - count);
-        let event = Event::Named(Named { first, steps, schemas });
+        let event = Event::Named(Named { first, steps, schemas, constants });
         self.emit(ROOT, 0, Digest::ZERO, Digest::ZERO, &event, Then::Nothing);
     }
 }

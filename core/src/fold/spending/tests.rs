@@ -58,7 +58,7 @@ fn refused(usd: f64) -> Event {
 fn spent(events: &[Event]) -> (u64, u64, u64) {
     let mut spending = Spending::default();
     let steps = vec![("a".to_owned(), "agent".to_owned()), ("s".to_owned(), "step".to_owned())];
-    let named = Event::Named(Named { schemas: Vec::new(), first: StepNo(1), steps });
+    let named = Event::Named(Named { first: StepNo(1), steps, schemas: vec![], constants: vec![] });
     for event in std::iter::once(&named).chain(events) {
         spending.apply(&Record::new(STEP, 0, Digest::ZERO, Digest::ZERO, event)).unwrap();
     }
@@ -106,7 +106,7 @@ fn what_had_no_bound_counts_as_todays() {
     let Event::Started(unbounded) = started() else { unreachable!() };
     let unbounded = Event::Started(Started { bound: None, ..unbounded });
     for event in [
-        Event::Named(Named { schemas: Vec::new(), first: StepNo(1), steps }),
+        Event::Named(Named { first: StepNo(1), steps, schemas: vec![], constants: vec![] }),
         unbounded.clone(),
         succeeded(None),
         unbounded.clone(),
