@@ -453,9 +453,10 @@ async fn what_is_no_longer_of_its_type_is_not_kept_whatever_the_plan_says() {
     let plan = |strict: bool| {
         Plan::new("post", move |topic: Step<String>| {
             let draft = agent("draft").input("topic", topic).prompt("Write.").on_change(OnChange::Keep);
-            match strict {
-                true => draft.returns::<Vec<String>>().map(|lines| lines.len()),
-                false => draft.returns::<String>().map(String::len),
+            if strict {
+                draft.returns::<Vec<String>>().map(Vec::len)
+            } else {
+                draft.returns::<String>().map(String::len)
             }
         })
         .unwrap()

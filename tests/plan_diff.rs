@@ -27,6 +27,9 @@ fn one<T: Data>(build: impl Fn(Step<String>) -> Step<T>) -> Plan<String, T> {
     Plan::new("one", build).unwrap()
 }
 
+/// Makes a plan of one agent.
+type Build = fn(Step<String>) -> Step<String>;
+
 /// The one field that differs, what that means, and how it is told.
 fn only(diff: &PlanDiff) -> (String, OnResume, String) {
     assert!(diff.plan.is_empty() && diff.steps.len() == 1, "{diff}");
@@ -57,7 +60,7 @@ fn each_field_of_an_agent_is_named_with_what_it_means() {
     let base = || one(|topic| agent("a").input("topic", topic).prompt("Go.").text());
     let with = |build: fn(Step<String>) -> Step<String>| only(&one(build).diff(&base()));
     let conflict = OnResume::Conflict;
-    let cases: [(fn(Step<String>) -> Step<String>, &str, OnResume); 9] = [
+    let cases: [(Build, &str, OnResume); 9] = [
         (|t| agent("a").input("topic", t).prompt("Go now.").text(), "prompt", conflict),
         (|t| agent("a").input("topic", t).prompt("Go.").tools(["search"]).text(), "tools", conflict),
         (|t| agent("a").input("topic", t).prompt("Go.").model("big").text(), "model", conflict),

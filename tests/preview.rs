@@ -14,7 +14,7 @@ fn post(prompt: &str, version: Option<u32>) -> Plan<String, String> {
     let prompt = prompt.to_owned();
     Plan::new("post", |topic: Step<String>| {
         let facts = agent("facts").input("topic", topic).prompt("Facts.");
-        let facts = version.into_iter().fold(facts, |agent, version| agent.version(version)).text();
+        let facts = version.into_iter().fold(facts, hermes_workflows::plan::AgentBuilder::version).text();
         let draft = agent("draft").input("facts", facts).prompt(prompt).text();
         agent("title").input("draft", draft).prompt("A title.").text()
     })

@@ -57,7 +57,7 @@ fn build(
     });
     let builder = agent(one.name.clone()).input("inputs", inputs);
     let builder = one.was.iter().fold(builder, |builder, was| builder.renamed_from(was.clone()));
-    let builder = one.version.into_iter().fold(builder, |builder, version| builder.version(version));
+    let builder = one.version.into_iter().fold(builder, hermes_workflows::plan::AgentBuilder::version);
     let builder = if one.tool { builder.tools(["search"]) } else { builder };
     let builder = one.on_change.into_iter().fold(builder, |builder, rerun| {
         builder.on_change(if rerun { OnChange::Rerun } else { OnChange::Keep })

@@ -135,7 +135,9 @@ fn run(before: &Spec, edits: &[Edit], crash: usize, seed: u64) {
         let (mut reference, finished) = recorded(before, &ledger);
 
         let mut after = before.clone();
-        edits.iter().for_each(|edit| after.edit(edit));
+        for edit in edits {
+            after.edit(edit);
+        }
         let executor = executor(&ledger, &called);
         let expected = reference.preview(&after);
         assert_eq!(previewed(&executor, &after, &finished), expected, "the preview of {after:#?}");

@@ -171,7 +171,7 @@ impl Run {
         self.walk(spec, goes, &mut |run, asked| run.one(asked, goes, &mut look));
         if !goes {
             for path in self.steps.keys() {
-                if self.lacks(spec, path) {
+                if Self::lacks(spec, path) {
                     look.fates.insert(path.clone(), Fate::Dropped);
                 } else if !look.there.contains(path) && !self.left_out(path) {
                     look.fates.insert(path.clone(), Fate::Unknown);
@@ -183,7 +183,7 @@ impl Run {
         look
     }
 
-    fn lacks(&self, spec: &Spec, path: &str) -> bool {
+    fn lacks(spec: &Spec, path: &str) -> bool {
         match path.split_once('[') {
             Some((fan, _)) => fan != spec.fan.0,
             None => !spec.agents.iter().any(|agent| agent.name == path),

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 /// One agent. Its number is what it is; its name is what it is called.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Agent {
     pub(crate) id: u32,
     pub(crate) name: String,
@@ -152,13 +153,15 @@ impl Spec {
                     self.agents[feeds].needs.push(id);
                 }
             }
-            Edit::Remove(at) if count > 1 => {
+            Edit::Remove(at) => {
+                if count == 1 {
+                    return;
+                }
                 let gone = self.agents.remove(agent(*at)).id;
                 for agent in &mut self.agents {
                     agent.needs.retain(|need| *need != gone);
                 }
             }
-            Edit::Remove(_) => {}
             Edit::Need(at, need) => {
                 let (at, need) = (agent(*at), agent(*need));
                 let id = self.agents[need].id;
@@ -181,10 +184,11 @@ impl Spec {
                     self.items.insert(at % (self.items.len() + 1), item);
                 }
             }
-            Edit::RemoveItem(at) if !self.items.is_empty() => {
-                self.items.remove(at % self.items.len());
+            Edit::RemoveItem(at) => {
+                if !self.items.is_empty() {
+                    self.items.remove(at % self.items.len());
+                }
             }
-            Edit::RemoveItem(_) => {}
             Edit::Reorder => self.items.reverse(),
         }
     }

@@ -17,7 +17,7 @@ use hermes_core::{
     ids::RunId,
     request::Field,
 };
-use old_values::OldValues;
+use old_values::{Blob, OldValues};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -153,11 +153,7 @@ impl Explained {
         serde_json::to_value(self)
     }
 
-    pub(crate) fn of(
-        run: &RunId,
-        foreseen: &Foreseen,
-        blob: &dyn Fn(&Digest) -> Result<Option<Vec<u8>>, DriveError>,
-    ) -> Result<Self, DriveError> {
+    pub(crate) fn of(run: &RunId, foreseen: &Foreseen, blob: &Blob<'_>) -> Result<Self, DriveError> {
         let walk = &foreseen.walk;
         let kept = |conflict: &&Conflict| conflict.changed_input() || walk.today().contains_key(&conflict.at);
         let conflicts: Vec<&Conflict> = walk.conflicts().iter().filter(kept).collect();

@@ -25,6 +25,9 @@ const SEARCHED: usize = 32 * 1024 * 1024;
 /// How deep a value is searched.
 const DEEPEST: usize = 8;
 
+/// Reads a blob of the ledger.
+pub(super) type Blob<'a> = dyn Fn(&Digest) -> Result<Option<Vec<u8>>, DriveError> + 'a;
+
 /// Old values by their digests.
 pub(super) struct OldValues {
     found: BTreeMap<Digest, Value>,
@@ -66,7 +69,7 @@ impl OldValues {
     pub(super) fn of(
         foreseen: &Foreseen,
         conflicts: &[&Conflict],
-        blob: &dyn Fn(&Digest) -> Result<Option<Vec<u8>>, DriveError>,
+        blob: &Blob<'_>,
     ) -> Result<Self, DriveError> {
         let mut search = Search { foreseen, wanted: BTreeSet::new(), found: BTreeMap::new(), left: SEARCHED };
         for conflict in conflicts {
@@ -90,11 +93,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Notes what a conflict needs, but for what stands beside its question.
-    fn want(
-        &mut self,
-        conflict: &Conflict,
-        blob: &dyn Fn(&Digest) -> Result<Option<Vec<u8>>, DriveError>,
-    ) -> Result<(), DriveError> {
+    fn want(&mut self, conflict: &Conflict, blob: &Blob<'_>) -> Result<(), DriveError> {
         let walk = &self.foreseen.walk;
         if conflict.changed_input() {
             self.wanted.insert(walk.state().input);
@@ -119,11 +118,7 @@ impl Search<'_> {
     }
 
     /// What a question showed is stored beside it.
-    fn beside_question(
-        &mut self,
-        cell: &Cell,
-        blob: &dyn Fn(&Digest) -> Result<Option<Vec<u8>>, DriveError>,
-    ) -> Result<(), DriveError> {
+    fn beside_question(&mut self, cell: &Cell, blob: &Blob<'_>) -> Result<(), DriveError> {
         let record = self.foreseen.journal.record(cell.request).map_err(DriveError::Broken)?;
         let Event::Asked(asked) = record.event().map_err(|error| DriveError::Broken(error.to_string()))?
         else {
@@ -228,7 +223,7 @@ impl Search<'_> {
                 continue;
             }
             let broken = |error: serde_json::Error| DriveError::Broken(error.to_string());
-            let value: Value = serde_json::from_str(&text).map_err(broken)?;
+            let value: Value = serde_json::from_str(text).map_err(broken)?;
             if whole {
                 self.offer(&Val::from_json(value.clone()))?;
             }

@@ -206,7 +206,7 @@ impl Walk {
     /// Keeps today's question where it differs.
     fn keep_question(&mut self, question: &Question) {
         self.keep_today(question.address, |_| Today::Asked {
-            request: question.request.clone(),
+            request: Box::new(question.request.clone()),
             schema: question.answer.clone(),
             values: question.shown.clone(),
             choices: question.choices.clone(),

@@ -19,7 +19,7 @@ pub(crate) const EXPLAINED: usize = 1000;
 pub(crate) enum Today {
     /// A request, with what its digests stand for.
     Asked {
-        request: Request,
+        request: Box<Request>,
         /// The schema it names.
         schema: Schema,
         /// The values of its named inputs, and its choices.
@@ -81,7 +81,7 @@ impl Walk {
             let node = walk.node(at.node);
             let names = node.inputs.iter().map(|input| input.name.clone());
             Today::Asked {
-                request,
+                request: Box::new(request),
                 schema: node.schema.clone(),
                 values: names.zip(values.iter().cloned()).collect(),
                 choices: None,

@@ -228,14 +228,23 @@ impl Fields {
     }
 
     fn command(&mut self, command: &Command) {
+        let clean = |text: &String| {
+            command.redactions.iter().fold(text.clone(), |text, redaction| match redaction {
+                Redaction::Text(secret) if !secret.is_empty() => text.replace(secret, "(redacted)"),
+                _ => text,
+            })
+        };
         match &command.line {
-            CommandLine::Argv(argv) => self.list("argv", argv, OnResume::Conflict),
-            CommandLine::Shell(script) => self.text("shell", script, OnResume::Conflict),
+            CommandLine::Argv(argv) => {
+                let argv: Vec<_> = argv.iter().map(clean).collect();
+                self.list("argv", &argv, OnResume::Conflict);
+            }
+            CommandLine::Shell(script) => self.text("shell", &clean(script), OnResume::Conflict),
             CommandLine::Built { .. } => self.closure("argv", OnResume::IfValuesDiffer),
         }
         match &command.stdin {
             Stdin::Empty => {}
-            Stdin::Text(text) => self.text("stdin", text, OnResume::Conflict),
+            Stdin::Text(text) => self.text("stdin", &clean(text), OnResume::Conflict),
             Stdin::Built { .. } => self.closure("stdin", OnResume::IfValuesDiffer),
         }
         // A variable may hold a secret: its name is told, and whether its value is another, not the value.
